@@ -1,0 +1,74 @@
+"""Energies, momenta and the centre of mass."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from linkax.kinematics.frames import Kinematics, kinematics
+from linkax.model import coordinates
+from linkax.model.constants import mat3, vec3
+from linkax.model.model import Model
+from linkax.spatial.vector import Vec3, cross, dot
+
+
+def total_mass(model: Model) -> Float[Array, ""]:
+    """The mass of all moving bodies [kg]."""
+    return jnp.sum(model.mass)
+
+
+def center_of_mass(model: Model, q: Float[Array, " nq"]) -> Float[Array, "3"]:
+    """The centre of mass of all moving bodies, world axes [m]."""
+    return _weighted(model, kinematics(model, q).com) / total_mass(model)
+
+
+def _weighted(model: Model, x: Float[Array, "nb 3"]) -> Float[Array, "3"]:
+    return jnp.sum(model.mass[:, None] * x, axis=0)
+
+
+def _spin(model: Model, k: Kinematics) -> tuple[Vec3, Vec3]:
+    """(angular velocity, angular momentum about the own centre of mass) of all bodies, body axes."""
+    assert k.angular_velocity is not None
+    R = mat3(k.rotation)
+    w = R.transposed @ vec3(k.angular_velocity)
+    i = 0.5 * (model.inertia + jnp.swapaxes(model.inertia, -1, -2))
+    return w, mat3(i) @ w
+
+
+def momentum(model: Model, q: Float[Array, " nq"], v: Float[Array, " nv"]) -> Float[Array, "6"]:
+    """[angular momentum about the world origin; linear momentum], world axes [N m s, N s].
+
+    Reflected rotor inertia (armature) stores no momentum here: its rotors' real axes are not known.
+    """
+    return _momentum_about(model, kinematics(model, q, v), jnp.zeros((3,), model.dtype))
+
+
+def centroidal_momentum(
+    model: Model, q: Float[Array, " nq"], v: Float[Array, " nv"]
+) -> Float[Array, "6"]:
+    """`momentum` about the centre of mass instead of the world origin."""
+    k = kinematics(model, q, v)
+    return _momentum_about(model, k, _weighted(model, k.com) / total_mass(model))
+
+
+def _momentum_about(model: Model, k: Kinematics, point: Float[Array, "3"]) -> Float[Array, "6"]:
+    assert k.com_velocity is not None
+    _, own = _spin(model, k)
+    R = mat3(k.rotation)
+    linear = vec3(model.mass[:, None] * k.com_velocity)
+    angular = R @ own + cross(vec3(k.com - point), linear)
+    return jnp.stack([jnp.sum(x) for x in (*angular, *linear)])
+
+
+def kinetic_energy(model: Model, q: Float[Array, " nq"], v: Float[Array, " nv"]) -> Float[Array, ""]:
+    """v^T M v / 2 [J], armature included."""
+    k = kinematics(model, q, v)
+    assert k.com_velocity is not None
+    w, own = _spin(model, k)
+    velocity = vec3(k.com_velocity)
+    tree_v = coordinates.expand(model.topology, v, model.ratio, None, "nv")
+    rotors = jnp.sum(model.armature * tree_v * tree_v)
+    return 0.5 * (jnp.sum(dot(w, own) + model.mass * dot(velocity, velocity)) + rotors)
+
+
+def potential_energy(model: Model, q: Float[Array, " nq"]) -> Float[Array, ""]:
+    """The gravitational energy [J], zero with all mass at the world origin."""
+    return -jnp.sum(model.gravity * _weighted(model, kinematics(model, q).com))

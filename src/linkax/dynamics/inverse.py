@@ -1,0 +1,197 @@
+"""Inverse dynamics: the generalised forces of a motion (recursive Newton-Euler)."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from linkax.joints import AbstractJoint
+from linkax.math.materialise import materialise
+from linkax.math.scalar import Scalar, add, multiply
+from linkax.model import coordinates
+from linkax.model.constants import (
+    BodyConstants,
+    joint_pose,
+    packed_constants,
+    restored_pose,
+    unpack,
+    vec3,
+)
+from linkax.model.model import Model
+from linkax.model.traverse import body_lanes, inward, joint_lanes, outward, stack_joints
+from linkax.spatial.motion import (
+    NO_FORCE,
+    NO_MOTION,
+    Force,
+    Motion,
+    combine,
+    cross_force,
+    cross_motion,
+    power,
+)
+from linkax.spatial.transform import NO_TRANSFORM, Transform
+from linkax.spatial.vector import Vec3
+
+
+Scalars = tuple[Scalar, ...]
+
+
+class JointState(NamedTuple):
+    """One joint's numbers; structural zeros where the caller has none."""
+
+    q: Scalars
+    v: Scalars
+    a: Scalars
+    armature: Scalars
+
+
+class Moving(NamedTuple):
+    """What the children of a body need to know of it."""
+
+    velocity: Motion
+    acceleration: Motion | None  # less the acceleration of free fall; None where it is not needed
+    pose: Transform | None  # X_WK, or None where no world-frame wrench asks for it
+
+
+def motion_ground(model: Model, gravity: bool, posed: bool) -> Moving:
+    """The ground as the outward pass sees it: at rest, accelerating upwards against gravity."""
+    zero = jnp.zeros((), model.dtype)
+    still = jax.tree.map(lambda _: zero, NO_MOTION)
+    g = vec3(model.gravity)
+    rising = Motion(still.angular, -g) if gravity else still
+    pose = jax.tree.map(lambda x: jnp.asarray(x, model.dtype), NO_TRANSFORM) if posed else None
+    return Moving(still, rising, pose)
+
+
+def world_wrench(wrench: Scalars, constants: BodyConstants, pose: Transform) -> Force:
+    """A wrench about the body-frame origin in world axes, as a force at K's origin in K's axes."""
+    back = pose.rotation.transposed
+    turned = Force(back @ Vec3(*wrench[:3]), back @ Vec3(*wrench[3:]))
+    return Transform(NO_TRANSFORM.rotation, constants.frame.translation).force_to_parent(turned)
+
+
+def _net_force(joint: type[AbstractJoint], parent: Moving, x):
+    """Outward: a body's motion from its parent's, and the force that this motion takes."""
+    row, state, wrench = x
+    constants = unpack(row)
+    S = joint.subspace(state.q, constants.pitch)
+    X = joint_pose(joint, constants, state.q)
+    X = X._replace(rotation=materialise(X.rotation))
+    relative = combine(S, state.v)
+    velocity = materialise(X.motion_to_child(parent.velocity) + relative)
+    change = joint.bias(state.q, state.v, constants.pitch) + cross_motion(velocity, relative)
+    acceleration = X.motion_to_child(parent.acceleration) + combine(S, state.a) + change
+    acceleration = materialise(acceleration)
+    force = constants.inertia @ acceleration
+    force = force + cross_force(velocity, constants.inertia @ velocity)
+    pose = parent.pose
+    if wrench is not None:
+        pose = parent.pose @ X
+        force = force - world_wrench(wrench, constants, pose)
+    return Moving(velocity, acceleration, pose), (X.rotation, force)
+
+
+def _joint_force(joint: type[AbstractJoint], children: Force, x):
+    """Inward: what a body and all that it carries ask of the joint."""
+    row, state, (rotation, force) = x
+    constants = unpack(row)
+    force = force + children
+    X = restored_pose(joint, constants, state.q, rotation)
+    S = joint.subspace(state.q, constants.pitch)
+    tau = tuple(
+        add(power(s, force), multiply(rotor, acceleration))
+        for s, rotor, acceleration in zip(S, state.armature, state.a, strict=True)
+    )
+    return X.force_to_parent(force), tau
+
+
+def tree_inverse_dynamics(
+    model: Model,
+    q: Float[Array, " tree_nq"],
+    v: Float[Array, " tree_nv"] | None,
+    a: Float[Array, " tree_nv"] | None,
+    wrenches: Float[Array, "nb 6"] | None,
+    gravity: bool = True,
+) -> Float[Array, " tree_nv"]:
+    """Inverse dynamics on the spanning tree, mimic joints free; `None` is structurally zero."""
+    topology = model.topology
+    constants = body_lanes(topology, packed_constants(model))
+
+    def lanes(x, slots):
+        if x is None:
+            return [(0,) * run.joint.nv for run in topology.runs]
+        return joint_lanes(topology, x, slots)
+
+    parts = (lanes(q, topology.q_slots), lanes(v, topology.v_slots), lanes(a, topology.v_slots))
+    rotors = lanes(model.armature, topology.v_slots)
+    states = [JointState(*part) for part in zip(*parts, rotors, strict=True)]
+    pushes = wrench_lanes(model, wrenches)
+    ground = motion_ground(model, gravity, wrenches is not None)
+    moved = outward(topology, _net_force, ground, list(zip(constants, states, pushes, strict=True)))
+    zero = jax.tree.map(lambda _: jnp.zeros((), model.dtype), NO_FORCE)
+    tau = inward(topology, _joint_force, zero, list(zip(constants, states, moved, strict=True)))
+    return stack_joints(topology, tau, topology.v_slots, model.dtype)
+
+
+def wrench_lanes(model: Model, wrenches: Float[Array, "nb 6"] | None) -> list[Scalars | None]:
+    """External wrenches cut into runs, six scalars a body, or None a run."""
+    if wrenches is None:
+        return [None] * len(model.topology.runs)
+    return body_lanes(model.topology, tuple(wrenches[:, k] for k in range(6)))
+
+
+def inverse_dynamics(
+    model: Model,
+    q: Float[Array, " nq"],
+    v: Float[Array, " nv"],
+    a: Float[Array, " nv"],
+    wrenches: Float[Array, "nb 6"] | None = None,
+) -> Float[Array, " nv"]:
+    """The generalised forces tau that give the model the accelerations a: M a + bias - J^T wrenches.
+
+    Knows inertia, armature and gravity only.
+
+    Args:
+        model: the tree.
+        q, v, a: coordinates, speeds, rates of the speeds.
+        wrenches: on each body, [torque about the body-frame origin; force], world axes [N m, N].
+
+    Source: Luh, Walker, Paul 1980; Featherstone 2008, section 5.3.
+    """
+    t = model.topology
+    tau = tree_inverse_dynamics(
+        model,
+        coordinates.expand(t, q, model.ratio, model.offset, "nq"),
+        coordinates.expand(t, v, model.ratio, None, "nv"),
+        coordinates.expand(t, a, model.ratio, None, "nv"),
+        wrenches,
+    )
+    return coordinates.project(t, tau, model.ratio)
+
+
+def bias_force(
+    model: Model,
+    q: Float[Array, " nq"],
+    v: Float[Array, " nv"],
+    wrenches: Float[Array, "nb 6"] | None = None,
+) -> Float[Array, " nv"]:
+    """The part of the inverse dynamics without accelerations: velocity terms and gravity."""
+    t = model.topology
+    tau = tree_inverse_dynamics(
+        model,
+        coordinates.expand(t, q, model.ratio, model.offset, "nq"),
+        coordinates.expand(t, v, model.ratio, None, "nv"),
+        None,
+        wrenches,
+    )
+    return coordinates.project(t, tau, model.ratio)
+
+
+def gravity_force(model: Model, q: Float[Array, " nq"]) -> Float[Array, " nv"]:
+    """The generalised forces that hold the model still at q: `bias_force` at v = 0."""
+    t = model.topology
+    tree_q = coordinates.expand(t, q, model.ratio, model.offset, "nq")
+    return coordinates.project(
+        t, tree_inverse_dynamics(model, tree_q, None, None, None), model.ratio
+    )

@@ -1,0 +1,52 @@
+"""The mass matrix by composite bodies."""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from linkax.kinematics.jacobians import composite_momenta, motion_columns
+from linkax.model import coordinates
+from linkax.model.model import Model
+from linkax.model.topology import Topology
+
+
+def _carried_pairs(topology: Topology) -> np.ndarray:
+    """(tree_nv, tree_nv) truth of: the row's joint carries the column's body."""
+    carries = np.zeros((topology.nb, topology.nb), bool)
+    for body, path in enumerate(topology.ancestors):
+        carries[list(path), body] = True
+    counts = topology.v_slots.count
+    return np.repeat(np.repeat(carries, counts, 0), counts, 1)
+
+
+def tree_mass_matrix(model: Model, q: Float[Array, " tree_nq"]) -> Float[Array, "tree_nv tree_nv"]:
+    """The mass matrix of the spanning tree, mimic joints free.
+
+    With composite momenta in common axes, M_ij = S_i . F_j wherever joint i carries body j: one elementwise
+    product for all pairs instead of a walk up the tree for every column, at the price of the pairs that
+    are masked. Six multiply-adds an entry cost less than the gathers of the walk.
+    """
+    columns = motion_columns(model, q)
+    F = composite_momenta(model, columns)
+    S = columns.motions
+    products = [
+        s[:, None] * f[None, :]
+        for s, f in zip((*S.angular, *S.linear), (*F.angular, *F.linear), strict=True)
+    ]
+    full = sum(products[1:], products[0])
+    carries = _carried_pairs(model.topology)
+    half = jnp.where(carries, full, 0.0)
+    matrix = jnp.where(carries, half, half.T)
+    return matrix + jnp.diag(model.armature)
+
+
+def mass_matrix(model: Model, q: Float[Array, " nq"]) -> Float[Array, "nv nv"]:
+    """M(q), symmetric and positive definite, armature included.
+
+    Source: the composite-rigid-body method (Walker, Orin 1982; Featherstone 2008, section 6.2), in world
+    axes about the root body.
+    """
+    t = model.topology
+    M = tree_mass_matrix(model, coordinates.expand(t, q, model.ratio, model.offset, "nq"))
+    once = coordinates.project(t, M, model.ratio)
+    return coordinates.project(t, once.T, model.ratio)

@@ -1,0 +1,8 @@
+"""Files become descriptions, and descriptions become files."""
+
+from linkax.io.describe import describe as describe
+from linkax.io.toml import parse_toml as parse_toml
+from linkax.io.toml import read_toml as read_toml
+from linkax.io.toml import write_toml as write_toml
+from linkax.io.urdf import parse_urdf as parse_urdf
+from linkax.io.urdf import read_urdf as read_urdf

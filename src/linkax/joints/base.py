@@ -1,0 +1,76 @@
+"""What every joint answers. A joint class is stateless: it is asked, by name of the question, never branched on.
+
+A joint connects the frame F on the parent to the frame M on the child. Each type is written in its own
+canonical frame, its axis along z; the model turns that frame onto the joint's real axis. All functions work
+on scalars (lanes): `q` is a tuple of `nq` scalars, `v` of `nv`. Angular components come before linear ones.
+"""
+
+import abc
+from typing import ClassVar
+
+import jax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from linkax.math.quaternion import Quaternion
+from linkax.math.scalar import Scalar
+from linkax.spatial.motion import Motion
+from linkax.spatial.transform import Transform
+
+
+Scalars = tuple[Scalar, ...]
+
+
+class AbstractJoint(abc.ABC):
+    """The interface of a joint type; every concrete type is final."""
+
+    name: ClassVar[str]
+    nq: ClassVar[int]
+    nv: ClassVar[int]
+    coordinate_suffixes: ClassVar[tuple[str, ...]]  # a one-freedom joint's coordinate bears the joint's name
+    speed_suffixes: ClassVar[tuple[str, ...]]
+    uses_axis: ClassVar[bool] = False  # whether the canonical z is turned onto the description's axis
+
+    @staticmethod
+    @abc.abstractmethod
+    def transform(q: Scalars, pitch: Scalar) -> Transform:
+        """X_FM. `pitch` [m/rad] matters to helical joints only."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def attitude(q: Scalars) -> Quaternion:
+        """The rotation of `transform` as a unit quaternion, continuous in q over any number of turns."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def subspace(q: Scalars, pitch: Scalar) -> tuple[Motion, ...]:
+        """The columns of S: the motion of M in F, in M's axes, is S v."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def bias(q: Scalars, v: Scalars, pitch: Scalar) -> Motion:
+        """The componentwise derivative of S along the motion, times v."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def rate(q: Scalars, v: Scalars) -> Scalars:
+        """The time derivative of q at speeds v."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def integrate(q: Scalars, dv: Scalars) -> Scalars:
+        """The coordinates reached from q by moving with the constant speeds dv for one unit of time."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def difference(q0: Scalars, q1: Scalars) -> Scalars:
+        """The shortest dv with integrate(q0, dv) = q1."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def neutral() -> tuple[float, ...]:
+        """The coordinates at which F and M coincide."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def random(key: PRNGKeyArray, dtype: jax.typing.DTypeLike) -> Float[Array, " nq"]:
+        """Angles uniform over a turn, lengths over [-1, 1] m, rotations over the whole group."""

@@ -1,0 +1,48 @@
+"""Fixed joint: no freedom. The builder merges fixed bodies; this class serves models built without merging."""
+
+import jax.numpy as jnp
+
+from linkax.joints.vector_space import AbstractVectorJoint
+from linkax.math.quaternion import Quaternion
+from linkax.spatial.motion import NO_MOTION
+from linkax.spatial.transform import NO_TRANSFORM
+
+
+class Fixed(AbstractVectorJoint):
+    """F and M coincide."""
+
+    name = "fixed"
+    nq = 0
+    nv = 0
+    coordinate_suffixes = ()
+    speed_suffixes = ()
+
+    @staticmethod
+    def transform(q, pitch):
+        """The identity."""
+        return NO_TRANSFORM
+
+    @staticmethod
+    def attitude(q):
+        """The identity."""
+        return Quaternion(1.0, 0.0, 0.0, 0.0)
+
+    @staticmethod
+    def subspace(q, pitch):
+        """Empty."""
+        return ()
+
+    @staticmethod
+    def bias(q, v, pitch):
+        """Zero."""
+        return NO_MOTION
+
+    @staticmethod
+    def neutral():
+        """Empty."""
+        return ()
+
+    @staticmethod
+    def random(key, dtype):
+        """Empty."""
+        return jnp.zeros((0,), dtype)

@@ -1,0 +1,49 @@
+"""Helical (screw) joint: one angle about z, with a slide of pitch times the angle."""
+
+from linkax.joints.revolute import Revolute, half_turn_about_z, rotation_about_z
+from linkax.joints.vector_space import AbstractVectorJoint
+from linkax.math.scalar import multiply
+from linkax.spatial.motion import NO_MOTION, Motion
+from linkax.spatial.transform import Transform
+from linkax.spatial.vector import Vec3, Z
+
+
+class Helical(AbstractVectorJoint):
+    """q = (angle [rad]), v = (rate [rad/s]); the slide is pitch [m/rad] times the angle."""
+
+    name = "helical"
+    nq = 1
+    nv = 1
+    coordinate_suffixes = ("",)
+    speed_suffixes = ("",)
+    uses_axis = True
+
+    @staticmethod
+    def transform(q, pitch):
+        """Rotation about z and translation along it."""
+        return Transform(rotation_about_z(q[0]), Vec3(0, 0, multiply(pitch, q[0])))
+
+    @staticmethod
+    def attitude(q):
+        """Half the angle about z."""
+        return half_turn_about_z(q[0])
+
+    @staticmethod
+    def subspace(q, pitch):
+        """(z; pitch z)."""
+        return (Motion(Z, Vec3(0, 0, pitch)),)
+
+    @staticmethod
+    def bias(q, v, pitch):
+        """Zero: S is constant in M."""
+        return NO_MOTION
+
+    @staticmethod
+    def neutral():
+        """Zero."""
+        return (0.0,)
+
+    @staticmethod
+    def random(key, dtype):
+        """Uniform over a turn."""
+        return Revolute.random(key, dtype)

@@ -1,0 +1,64 @@
+"""Revolute joint: one angle about z. Continuous joints are this one without limits."""
+
+import jax
+import jax.numpy as jnp
+
+from linkax.joints.vector_space import AbstractVectorJoint
+from linkax.math.quaternion import Quaternion
+from linkax.math.scalar import negative
+from linkax.spatial.motion import NO_MOTION, Motion
+from linkax.spatial.transform import Transform
+from linkax.spatial.vector import ZERO, Mat3, Z
+
+
+def rotation_about_z(angle) -> Mat3:
+    """Rz(angle)."""
+    c, s = jnp.cos(angle), jnp.sin(angle)
+    return Mat3(c, negative(s), 0, s, c, 0, 0, 0, 1)
+
+
+def half_turn_about_z(angle) -> Quaternion:
+    """The unit quaternion of Rz(angle), which takes two turns to come back to itself."""
+    zero = jnp.zeros_like(angle)
+    return Quaternion(jnp.cos(0.5 * angle), zero, zero, jnp.sin(0.5 * angle))
+
+
+class Revolute(AbstractVectorJoint):
+    """q = (angle [rad]), v = (rate [rad/s])."""
+
+    name = "revolute"
+    nq = 1
+    nv = 1
+    coordinate_suffixes = ("",)
+    speed_suffixes = ("",)
+    uses_axis = True
+
+    @staticmethod
+    def transform(q, pitch):
+        """Rotation about z."""
+        return Transform(rotation_about_z(q[0]), ZERO)
+
+    @staticmethod
+    def attitude(q):
+        """Half the angle about z."""
+        return half_turn_about_z(q[0])
+
+    @staticmethod
+    def subspace(q, pitch):
+        """(z; 0)."""
+        return (Motion(Z, ZERO),)
+
+    @staticmethod
+    def bias(q, v, pitch):
+        """Zero: S is constant in M."""
+        return NO_MOTION
+
+    @staticmethod
+    def neutral():
+        """Zero."""
+        return (0.0,)
+
+    @staticmethod
+    def random(key, dtype):
+        """Uniform over a turn."""
+        return jax.random.uniform(key, (1,), dtype, -jnp.pi, jnp.pi)

@@ -1,0 +1,92 @@
+"""Unit quaternions (w, x, y, z), body to world, as structs of scalars.
+
+The leaves of a `Quaternion` are scalars or arrays of one shape (a batch); every operation is elementwise,
+so the same text serves one sample and, under `jax.vmap`, one contiguous array per component.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from linkax.math import safe
+
+
+class Quaternion(NamedTuple):
+    """Four scalars; unit norm is expected where a rotation is meant, and restored by `normalized`."""
+
+    w: Float[Array, "..."]
+    x: Float[Array, "..."]
+    y: Float[Array, "..."]
+    z: Float[Array, "..."]
+
+
+def product(a: Quaternion, b: Quaternion) -> Quaternion:
+    """Hamilton product a (x) b: first rotate by b, then by a."""
+    return Quaternion(
+        a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
+        a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
+        a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
+        a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w,
+    )
+
+
+def conjugate(a: Quaternion) -> Quaternion:
+    """The inverse rotation of a unit quaternion."""
+    return Quaternion(a.w, -a.x, -a.y, -a.z)
+
+
+def squared_norm(a: Quaternion) -> Float[Array, "..."]:
+    """w^2 + x^2 + y^2 + z^2."""
+    return a.w * a.w + a.x * a.x + a.y * a.y + a.z * a.z
+
+
+def normalized(a: Quaternion) -> Quaternion:
+    """The unit quaternion in the direction of a; the zero quaternion becomes the identity."""
+    n = squared_norm(a)
+    zero = n == 0.0
+    scale = jnp.where(zero, 0.0, 1.0 / jnp.sqrt(jnp.where(zero, 1.0, n)))
+    return Quaternion(jnp.where(zero, 1.0, a.w * scale), a.x * scale, a.y * scale, a.z * scale)
+
+
+def rotation(a: Quaternion) -> tuple[Float[Array, "..."], ...]:
+    """The nine entries, row by row, of the rotation matrix of a; a need not be normalised.
+
+    The squared norm divides out, so the derivative along a itself is zero and an unnormalised stage of a
+    Runge-Kutta step still gives a rotation. The zero quaternion gives the identity.
+    """
+    n = squared_norm(a)
+    zero = n == 0.0
+    s = jnp.where(zero, 0.0, 2.0 / jnp.where(zero, 1.0, n))
+    sx, sy, sz = s * a.x, s * a.y, s * a.z
+    wx, wy, wz = a.w * sx, a.w * sy, a.w * sz
+    xx, xy, xz = a.x * sx, a.x * sy, a.x * sz
+    yy, yz, zz = a.y * sy, a.y * sz, a.z * sz
+    return (1.0 - yy - zz, xy - wz, xz + wy, xy + wz, 1.0 - xx - zz, yz - wx, xz - wy, yz + wx, 1.0 - xx - yy)
+
+
+def exponential(x, y, z) -> Quaternion:
+    """The unit quaternion of the rotation vector (x, y, z) [rad]."""
+    quarter = 0.25 * (x * x + y * y + z * z)
+    s = 0.5 * safe.sinc_of_square(quarter)
+    return Quaternion(safe.cos_of_square(quarter), s * x, s * y, s * z)
+
+
+def logarithm(a: Quaternion):
+    """The rotation vector (x, y, z) [rad] of a, of length in [0, pi]; a need not be normalised.
+
+    a and -a give the same vector; at a half turn (w = 0) the vector points along (x, y, z).
+    """
+    sign = jnp.where(a.w < 0.0, -1.0, 1.0)
+    w, n2 = sign * a.w, a.x * a.x + a.y * a.y + a.z * a.z
+    # 2 atan(n/w)/n. Near zero n/w is small and the series of atan(r)/r in r^2 is exact to rounding;
+    # elsewhere n > 0 and the closed form has finite derivatives up to and at the half turn.
+    near = n2 < 0.02 * w * w
+    w_near = jnp.where(near, w, 1.0)
+    r2 = jnp.where(near, n2, 0.0) / (w_near * w_near)
+    series = 1.0 / 17.0
+    for k in (15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0, 1.0):
+        series = 1.0 / k - r2 * series
+    n = jnp.sqrt(jnp.where(near | (n2 == 0.0), 1.0, n2))
+    factor = sign * jnp.where(near, 2.0 * series / w_near, 2.0 * jnp.arctan2(n, jnp.where(near, 1.0, w)) / n)
+    return factor * a.x, factor * a.y, factor * a.z

@@ -1,0 +1,143 @@
+"""The leaves of a model turned into what recursions use: constant transforms and inertias in joint frames.
+
+Recursions run in frames K, one a body, at the joint, with the joint's axis along z. There a revolute joint's
+subspace is a unit vector and costs nothing to multiply by: 15 to 20 % of the arithmetic of forward dynamics
+against a general axis. The constants are worked out once a call, all bodies side by side and outside every
+scan, and packed into one row a body: they are not part of the batch, so a scan fetches one small row
+instead of tens of arrays, each of which would be a kernel to compile.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from linkax.joints import AbstractJoint
+from linkax.math import quaternion
+from linkax.math.materialise import materialise
+from linkax.math.quaternion import Quaternion
+from linkax.math.safe import safe_divide, safe_norm
+from linkax.math.scalar import Scalar
+from linkax.model.model import Model
+from linkax.model.topology import GROUND
+from linkax.model.traverse import take
+from linkax.spatial.inertia import RigidInertia
+from linkax.spatial.transform import Transform
+from linkax.spatial.vector import Mat3, Sym3, Vec3
+
+
+class BodyConstants(NamedTuple):
+    """What is fixed about a body."""
+
+    placement: Transform  # X_KpF: the joint's fixed frame in the parent's frame K
+    inertia: RigidInertia  # of the body about K's origin, in K's axes
+    frame: Transform  # X_KB: the body frame in K
+    pitch: Scalar
+
+
+def unpack(row: Float[Array, "... 35"]) -> BodyConstants:
+    """One row of `packed_constants` as structs of scalars (or of arrays, for many rows)."""
+    c = [row[..., k] for k in range(35)]
+    placement = Transform(Mat3(*c[0:9]), Vec3(*c[9:12]))
+    inertia = RigidInertia(c[12], Vec3(*c[13:16]), Sym3(*c[16:22]))
+    return BodyConstants(placement, inertia, Transform(Mat3(*c[22:31]), Vec3(*c[31:34])), c[34])
+
+
+def joint_pose(joint: type[AbstractJoint], constants: BodyConstants, q) -> Transform:
+    """X_up: the body's frame K in its parent's."""
+    return constants.placement @ joint.transform(q, constants.pitch)
+
+
+def restored_pose(joint: type[AbstractJoint], constants: BodyConstants, q, rotation: Mat3) -> Transform:
+    """`joint_pose` from its stored rotation.
+
+    The translation is recomputed: it is a constant for a revolute joint, and three values less a body to
+    store and fetch again.
+    """
+    p, R = constants.placement.translation, constants.placement.rotation
+    return Transform(rotation, p + R @ joint.transform(q, constants.pitch).translation)
+
+
+def vec3(x: Array) -> Vec3:
+    """The columns of an array (..., 3) as a struct."""
+    return Vec3(x[..., 0], x[..., 1], x[..., 2])
+
+
+def mat3(x: Array) -> Mat3:
+    """An array (..., 3, 3) as a struct."""
+    return Mat3(*(x[..., i, j] for i in range(3) for j in range(3)))
+
+
+def rotations(attitude: Float[Array, "n 4"]) -> Float[Array, "n 3 3"]:
+    """Rotation matrices of quaternions of any norm."""
+    q = Quaternion(*(attitude[:, k] for k in range(4)))
+    return jnp.stack(quaternion.rotation(q), axis=-1).reshape(-1, 3, 3)
+
+
+def product(a: Float[Array, "n 3 3"], b: Float[Array, "n 3 k"]) -> Float[Array, "n 3 k"]:
+    """a b for small stacks: three multiply-adds, never a library product (slow on CPU, inexact on GPU)."""
+    return a[:, :, 0:1] * b[:, 0:1] + a[:, :, 1:2] * b[:, 1:2] + a[:, :, 2:3] * b[:, 2:3]
+
+
+def transposed(a: Float[Array, "n 3 3"]) -> Float[Array, "n 3 3"]:
+    """The transposes."""
+    return jnp.swapaxes(a, -1, -2)
+
+
+def aligned(axis: Float[Array, "n 3"]) -> Float[Array, "n 3 3"]:
+    """Rotations that take z onto the axes, whatever their length; the identity for z.
+
+    For an axis in the upper half space it is the smallest such rotation; the lower half space uses the
+    mirrored form, so that it is smooth in every direction except across the x-y plane, where only the
+    (irrelevant) rotation about the axis jumps (Duff et al., J. Computer Graphics Techniques 6(1), 2017).
+    """
+    unit = safe_divide(axis, safe_norm(axis)[:, None])
+    x, y, z = unit[:, 0], unit[:, 1], unit[:, 2]
+    s = jnp.where(z >= 0.0, 1.0, -1.0).astype(axis.dtype)
+    a = -1.0 / (s + z)
+    b = x * y * a
+    entries = (1.0 + s * x * x * a, b, x, s * b, s + y * y * a, y, -s * x, -y, z)
+    return jnp.stack(entries, axis=-1).reshape(-1, 3, 3)
+
+
+def joint_turns(model: Model) -> Float[Array, "nb 3 3"]:
+    """From each joint's canonical frame to F: onto the axis for the types that have one."""
+    uses = jnp.asarray([joint.uses_axis for joint in model.topology.joints], bool)
+    identity = jnp.eye(3, dtype=model.dtype)
+    return jnp.where(uses[:, None, None], aligned(model.axis), identity)
+
+
+def packed_constants(model: Model) -> Float[Array, "nb 35"]:
+    """All bodies' constants, one row a body, in the order of the bodies."""
+    nb, parents = model.nb, model.topology.parents
+    turn, child, parent = materialise(
+        (joint_turns(model), rotations(model.child_quaternion), rotations(model.parent_quaternion))
+    )
+    to_K, R_PF = materialise((transposed(product(child, turn)), product(parent, turn)))
+    p_KB = materialise(-product(to_K, model.child_position[:, :, None]))
+
+    def of_parent(x: Array, ground: Array) -> Array:
+        extended = jnp.concatenate([x, ground[None]])
+        return take(extended, [nb if p == GROUND else p for p in parents])
+
+    R_parent = of_parent(to_K, jnp.eye(3, dtype=model.dtype))
+    p_parent = of_parent(p_KB, jnp.zeros((3, 1), model.dtype))
+    R = product(R_parent, R_PF)
+    p = p_parent + product(R_parent, model.parent_position[:, :, None])
+    h, rotational = _inertia(model, to_K, p_KB)
+    columns = (
+        *(R.reshape(nb, 9), p[:, :, 0], model.mass[:, None], h[:, :, 0], rotational),
+        *(to_K.reshape(nb, 9), p_KB[:, :, 0], model.pitch[:, None]),
+    )
+    return jnp.concatenate(columns, axis=1)
+
+
+def _inertia(model: Model, R: Array, p: Array) -> tuple[Array, Array]:
+    """First moments (nb, 3, 1) and rotational inertias (nb, 6) about K's origins in K's axes."""
+    symmetric = 0.5 * (model.inertia + transposed(model.inertia))
+    com, half = materialise((p + product(R, model.com[:, :, None]), product(R, symmetric)))
+    central = product(half, transposed(R))
+    square = jnp.sum(com * com, axis=1, keepdims=True) * jnp.eye(3, dtype=model.dtype)
+    i = central + model.mass[:, None, None] * (square - com * jnp.swapaxes(com, -1, -2))
+    six = [i[:, r, c] for r, c in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+    return com * model.mass[:, None, None], jnp.stack(six, axis=-1)
