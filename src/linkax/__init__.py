@@ -1,0 +1,74 @@
+"""linkax: differentiable rigid-multibody dynamics in JAX.
+
+The rooms, in reading order; each imports only those above it.
+
+==============  =====================================================================================
+`math`          safe functions, quaternions, rotations and their conversions, small linear algebra
+`spatial`       vectors, motions, forces, transforms, inertias: structs of scalars, the lane algebra
+`joints`        one file = one joint
+`model`         description (plain data), topology (static), Model (leaves), builder, traverse (the
+                only loops over bodies), library
+`io`            URDF and TOML -> description, and back
+`kinematics`    poses, velocities, accelerations, Jacobians
+`dynamics`      inverse dynamics, mass matrix, forward dynamics, energy, momentum
+`forces`        force elements
+`system`        System and State: the whole machine; `build`, `load`
+`simulate`      integrators, steps, runs
+`view`          pages, pictures (imported when used)
+`cli`           the `linkax` command
+==============  =====================================================================================
+
+Everything is a pure function of one sample that composes with `jax.jit`, `jax.vmap`, `jax.grad` and
+`jax.lax.scan`. Models, systems and states are pytrees whose leaves are the physical numbers. Conventions
+(angular before linear, quaternions w first, SI units) are on one page, CONVENTIONS.md.
+"""
+
+from linkax import io as io, math as math
+from linkax.dynamics import (
+    bias_force as bias_force,
+    center_of_mass as center_of_mass,
+    centroidal_momentum as centroidal_momentum,
+    forward_dynamics as forward_dynamics,
+    gravity_force as gravity_force,
+    inverse_dynamics as inverse_dynamics,
+    kinetic_energy as kinetic_energy,
+    mass_matrix as mass_matrix,
+    momentum as momentum,
+    potential_energy as potential_energy,
+    solve_mass_matrix as solve_mass_matrix,
+    total_mass as total_mass,
+)
+from linkax.forces import AbstractElement as AbstractElement, JointDamping as JointDamping
+from linkax.io import describe as describe, write_toml as write_toml
+from linkax.kinematics import (
+    Kinematics as Kinematics,
+    frame_poses as frame_poses,
+    jacobian as jacobian,
+    jacobian_bias as jacobian_bias,
+    kinematics as kinematics,
+)
+from linkax.model import Description as Description, Model as Model, library as library
+from linkax.simulate import (
+    Adaptive as Adaptive,
+    LieMidpoint as LieMidpoint,
+    RungeKutta4 as RungeKutta4,
+    SemiImplicitEuler as SemiImplicitEuler,
+    Status as Status,
+    Trajectory as Trajectory,
+    simulate as simulate,
+    step as step,
+)
+from linkax.system import (
+    State as State,
+    System as System,
+    accelerations as accelerations,
+    build as build,
+    derivatives as derivatives,
+    energy as energy,
+    generalised_forces as generalised_forces,
+    load as load,
+    state_of as state_of,
+)
+
+
+__version__ = "0.1.0"

@@ -1,0 +1,20 @@
+"""Inverse dynamics, mass matrix, forward dynamics, energy and momentum of open trees."""
+
+from linkax.dynamics.energy import (
+    center_of_mass as center_of_mass,
+    centroidal_momentum as centroidal_momentum,
+    kinetic_energy as kinetic_energy,
+    momentum as momentum,
+    potential_energy as potential_energy,
+    total_mass as total_mass,
+)
+from linkax.dynamics.forward import (
+    forward_dynamics as forward_dynamics,
+    solve_mass_matrix as solve_mass_matrix,
+)
+from linkax.dynamics.inverse import (
+    bias_force as bias_force,
+    gravity_force as gravity_force,
+    inverse_dynamics as inverse_dynamics,
+)
+from linkax.dynamics.mass import mass_matrix as mass_matrix

@@ -1,0 +1,16 @@
+"""Steps, runs, integrators and how runs end."""
+
+from linkax.simulate.integrators import (
+    INTEGRATORS as INTEGRATORS,
+    AbstractIntegrator as AbstractIntegrator,
+    Adaptive as Adaptive,
+    LieMidpoint as LieMidpoint,
+    RungeKutta4 as RungeKutta4,
+    SemiImplicitEuler as SemiImplicitEuler,
+)
+from linkax.simulate.rollout import (
+    Trajectory as Trajectory,
+    simulate as simulate,
+    step as step,
+)
+from linkax.simulate.status import Status as Status

@@ -1,0 +1,11 @@
+"""The whole machine: System, State, and how a description becomes one."""
+
+from linkax.system.build import build as build, load as load
+from linkax.system.state import State as State, state_of as state_of
+from linkax.system.system import (
+    System as System,
+    accelerations as accelerations,
+    derivatives as derivatives,
+    energy as energy,
+    generalised_forces as generalised_forces,
+)

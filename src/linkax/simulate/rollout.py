@@ -1,0 +1,181 @@
+"""One step of a system, and runs of many under `lax.scan`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int, PyTree
+
+from linkax.simulate.integrators import AbstractIntegrator, SemiImplicitEuler
+from linkax.simulate.status import Status
+from linkax.system import State, System
+
+
+ControlsLike = Float[Array, "steps nu"] | Callable[[Float[Array, ""], State], Float[Array, " nu"]] | None
+
+
+class Trajectory(eqx.Module):
+    """The saved points of a run, time first, and how it ended.
+
+    After a failure the points repeat the last good state; `completed_steps` says how far it got.
+    """
+
+    t: Float[Array, " points"]
+    q: Float[Array, "points nq"]
+    v: Float[Array, "points nv"]
+    z: Float[Array, "points nz"]
+    status: Status
+    completed_steps: Int[Array, ""]
+    final: State
+    analyses: tuple[PyTree[Array], ...] = ()
+
+
+class _Carry(eqx.Module):
+    """What passes from step to step."""
+
+    state: State
+    status: Status
+    completed: Int[Array, ""]
+
+
+def step(
+    system: System,
+    state: State,
+    controls: Float[Array, " nu"] | None,
+    dt: float | Float[Array, ""],
+    integrator: AbstractIntegrator | None = None,
+) -> State:
+    """The state one step later, under controls held over the step.
+
+    Args:
+        system: the machine.
+        state: at the start of the step.
+        controls: generalised forces [N m or N]; zero if None.
+        dt: length of the step [s].
+        integrator: `SemiImplicitEuler()` if None.
+    """
+    chosen = SemiImplicitEuler() if integrator is None else integrator
+    _check_controls(system, controls, ())
+    held = jnp.asarray(dt, state.q.dtype)
+    return chosen.step(system, state, lambda t, s: controls, held)[0]
+
+
+def _check_controls(system: System, controls: Any, leading: tuple[int, ...]) -> None:
+    if controls is None or callable(controls):
+        return
+    wanted = (*leading, system.nu)
+    if jnp.shape(controls) != wanted:
+        raise ValueError(
+            f"`controls` must have shape {wanted}, one generalised force a speed, "
+            f"but has shape {jnp.shape(controls)}."
+        )
+
+
+def _finite(state: State) -> Array:
+    return jnp.all(jnp.isfinite(state.q)) & jnp.all(jnp.isfinite(state.v)) & jnp.all(
+        jnp.isfinite(state.z)
+    )
+
+
+def _advance(system: System, integrator: AbstractIntegrator, controls: ControlsLike, callbacks, start, dt):
+    """The body of the scan: one step, its callbacks, and what is kept of them."""
+
+    def one(carry: _Carry, row) -> tuple[_Carry, None]:
+        index, held = row
+        chosen = controls if callable(controls) else (lambda t, s: held)
+        after, reached = integrator.step(system, carry.state, chosen, dt)
+        # Time is counted, not summed: after 1e6 additions of dt a sum has lost six digits.
+        after = eqx.tree_at(lambda s: s.t, after, start + (index + 1.0) * dt)
+        for callback in callbacks:
+            after = callback(system, after)
+        running = carry.status == Status.completed
+        status = Status.where(_finite(after), Status.completed, Status.non_finite)
+        status = Status.where(reached == Status.completed, status, reached)
+        status = Status.where(running, status, carry.status)
+        good = status == Status.completed
+        kept = jax.tree.map(lambda new, old: jnp.where(good, new, old), after, carry.state)
+        return _Carry(kept, status, carry.completed + good), None
+
+    return one
+
+
+def _saved_points(one, carry: _Carry, rows, save_every: int, report):
+    """Scans chunks of save_every steps, reporting after each; a shorter last chunk is reported too."""
+
+    def chunk(carry, rows):
+        # Only the chunk's start is kept for reverse mode; its steps are taken again.
+        carry, _ = jax.checkpoint(lambda c, r: lax.scan(one, c, r), prevent_cse=False)(carry, rows)
+        return carry, report(carry.state)
+
+    steps = jax.tree.leaves(rows)[0].shape[0]
+    whole = steps - steps % save_every
+    chunks = jax.tree.map(lambda x: x[:whole].reshape(-1, save_every, *x.shape[1:]), rows)
+    reports = [jax.tree.map(lambda x: x[None], report(carry.state))]
+    carry, regular = lax.scan(chunk, carry, chunks)
+    reports.append(regular)
+    if whole < steps:
+        carry, last = chunk(carry, jax.tree.map(lambda x: x[whole:], rows))
+        reports.append(jax.tree.map(lambda x: x[None], last))
+    return carry, jax.tree.map(lambda *parts: jnp.concatenate(parts), *reports)
+
+
+def simulate(
+    system: System,
+    state: State | None = None,
+    *,
+    dt: float | Float[Array, ""],
+    steps: int,
+    controls: ControlsLike = None,
+    integrator: AbstractIntegrator | None = None,
+    save_every: int = 1,
+    analyses: Sequence[Callable[[System, State], PyTree[Array]]] = (),
+    callbacks: Sequence[Callable[[System, State], State]] = (),
+    throw: bool = False,
+) -> Trajectory:
+    """Runs a system for a number of steps; every save_every-th point is kept, the first and last always.
+
+    Works under jit, vmap and grad. A step whose result is not finite stops that sample at its last good
+    state, and says so in `status`; other samples of a batch go on.
+
+    Args:
+        system: the machine.
+        state: start; the description's own if None.
+        dt: length of a step [s].
+        steps: number of steps; static.
+        controls: (steps, nu) held over each step, or a function of (t, state); none if None.
+        integrator: `SemiImplicitEuler()` if None.
+        save_every: steps between saved points; static.
+        analyses: functions of (system, state) evaluated at the saved points, into `Trajectory.analyses`.
+        callbacks: functions of (system, state) giving the state to go on with, after each good step.
+        throw: raise at run time when a sample fails, instead of only saying so.
+    """
+    state = system.initial_state() if state is None else state
+    _check_run(system, controls, steps, save_every)
+    real = state.q.dtype
+    chosen = SemiImplicitEuler() if integrator is None else integrator
+    one = _advance(system, chosen, controls, callbacks, state.t, jnp.asarray(dt, real))
+    table = None if controls is None or callable(controls) else jnp.asarray(controls, real)
+    carry, (states, reports) = _saved_points(
+        one,
+        _Carry(state, Status.completed, jnp.zeros((), jnp.int32)),
+        (jnp.arange(steps, dtype=real), table),
+        save_every,
+        lambda s: (s, tuple(analysis(system, s) for analysis in analyses)),
+    )
+    trajectory = Trajectory(
+        states.t, states.q, states.v, states.z, carry.status, carry.completed, carry.state, reports
+    )
+    if throw:
+        trajectory = carry.status.error_if(trajectory, carry.status != Status.completed)
+    return trajectory
+
+
+def _check_run(system: System, controls: ControlsLike, steps: int, save_every: int) -> None:
+    if steps < 1:
+        raise ValueError(f"`steps` must be at least 1, but is {steps}.")
+    if save_every < 1:
+        raise ValueError(f"`save_every` must be at least 1, but is {save_every}.")
+    _check_controls(system, controls, (steps,))

@@ -1,0 +1,17 @@
+"""How a run ended, as a value whose members are sentences."""
+
+import equinox as eqx
+
+
+class Status(eqx.Enumeration):
+    """One a sample; `Status.completed` is the only good one."""
+
+    completed = "The run completed all its steps."
+    non_finite = (
+        "A step gave a state that is not finite: the run was stopped there and holds its last good state; "
+        "try a smaller dt or another integrator."
+    )
+    too_many_substeps = (
+        "The adaptive integrator needed more than its allowed number of substeps: the run was stopped "
+        "there; loosen the tolerances, raise `max_steps`, or lower dt."
+    )

@@ -1,0 +1,108 @@
+"""From a description, or straight from a file, to a System."""
+
+import difflib
+import os
+from typing import Any
+
+import jax.numpy as jnp
+
+from linkax.forces import JointDamping
+from linkax.io import describe
+from linkax.model import Description, assemble, with_root
+from linkax.system.system import System
+
+
+_FORMULATIONS = ("tree",)
+_PLANNED = ("embedded", "maximal")
+
+
+def build(
+    description: Description,
+    formulation: str = "tree",
+    massless: str = "error",
+    dtype: Any = None,
+    unroll: int = 1,
+) -> System:
+    """The System of a description, in minimal coordinates.
+
+    Args:
+        description: plain data; checked here.
+        formulation: "tree".
+        massless: what becomes of joints that move no inertia: "error", or "weld" to hold them at neutral.
+        dtype: precision of the leaves; JAX's default float if None.
+        unroll: bodies compiled side by side in each recursion; 0 writes out all of them.
+
+    Raises:
+        ValueError: naming what is wrong in the description and what would be right.
+    """
+    _check_formulation(formulation)
+    _check_supported(description)
+    parts = assemble(description, massless=massless, dtype=dtype, unroll=unroll)
+    real = parts.model.dtype
+    elements = (JointDamping(jnp.asarray(parts.damping, real)),) if parts.damping.any() else ()
+    return System(
+        parts.model,
+        elements,
+        *(
+            jnp.asarray(x, real)
+            for x in (parts.initial_q, parts.initial_v, parts.effort, parts.velocity_limit)
+        ),
+        jnp.asarray([m.point for m in parts.markers], real).reshape(-1, 3),
+        tuple(m.name for m in parts.markers),
+        tuple(m.body for m in parts.markers),
+        description.name,
+        tuple(parts.notes),
+        formulation,
+    )
+
+
+def _check_formulation(formulation: str) -> None:
+    if formulation in _FORMULATIONS:
+        return
+    if formulation in _PLANNED:
+        raise ValueError(f'Formulation "{formulation}" is not available yet; use "tree".')
+    near = difflib.get_close_matches(formulation, _FORMULATIONS + _PLANNED, n=1) or ["tree"]
+    raise ValueError(f'There is no formulation "{formulation}"; did you mean "{near[0]}"?')
+
+
+def _check_supported(description: Description) -> None:
+    tables = {
+        "loop": description.loops,
+        "element": description.elements,
+        "motion": description.motions,
+    }
+    for kind, entries in tables.items():
+        if entries:
+            name = entries[0].get("name", "number 1")
+            raise ValueError(
+                f"[[{kind}]] `{name}` of `{description.name}` cannot be built yet: "
+                "open trees with joint damping can; remove the table to build the rest."
+            )
+
+
+def load(
+    path: str | os.PathLike[str],
+    root: str = "fixed",
+    gravity: tuple[float, float, float] | None = None,
+    formulation: str = "tree",
+    massless: str = "error",
+    dtype: Any = None,
+    unroll: int = 1,
+) -> System:
+    """The System of a file: `describe` and `build` in one.
+
+    Args:
+        path: .urdf or .toml.
+        root: "fixed" or "floating": how a body without a joint to the ground is attached to it. A file
+            whose bodies all are attached is left as it is.
+        gravity: world axes [m/s^2]; what the file says if None, (0, 0, -9.81) if it says nothing.
+        formulation, massless, dtype, unroll: as for `build`.
+
+    Raises:
+        FileNotFoundError, ValueError: with one sentence naming what is wrong.
+    """
+    description = describe(path)
+    description = with_root(description, root)
+    if gravity is not None:
+        description.gravity = tuple(float(g) for g in gravity)
+    return build(description, formulation, massless, dtype, unroll)
