@@ -33,6 +33,7 @@ from linkax.math.rotations import (
     xyzw_to_wxyz,
 )
 from linkax.math.safe import (
+    arctan_of_square,
     cos_of_square,
     cubic_of_square,
     half_cotangent_of_square,
@@ -49,6 +50,7 @@ from linkax.math.safe import (
 
 __all__ = [
     "Quaternion",
+    "arctan_of_square",
     "conjugate",
     "cos_of_square",
     "cubic_of_square",

@@ -78,15 +78,11 @@ def logarithm(a: Quaternion):
     a and -a give the same vector; at a half turn (w = 0) the vector points along (x, y, z).
     """
     sign = jnp.where(a.w < 0.0, -1.0, 1.0)
-    w, n2 = sign * a.w, a.x * a.x + a.y * a.y + a.z * a.z
-    # 2 atan(n/w)/n. Near zero n/w is small and the series of atan(r)/r in r^2 is exact to rounding;
-    # elsewhere n > 0 and the closed form has finite derivatives up to and at the half turn.
-    near = n2 < 0.02 * w * w
-    w_near = jnp.where(near, w, 1.0)
-    r2 = jnp.where(near, n2, 0.0) / (w_near * w_near)
-    series = 1.0 / 17.0
-    for k in (15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0, 1.0):
-        series = 1.0 / k - r2 * series
-    n = jnp.sqrt(jnp.where(near | (n2 == 0.0), 1.0, n2))
-    factor = sign * jnp.where(near, 2.0 * series / w_near, 2.0 * jnp.arctan2(n, jnp.where(near, 1.0, w)) / n)
+    n = squared_norm(a)
+    zero = n == 0.0
+    # A quarter of the angle has tan = |xyz| / (|a| + |w|) <= 1 for every a, the half turn included, so one
+    # analytic function of its square serves them all, without a case for w = 0.
+    adjacent = jnp.sqrt(jnp.where(zero, 1.0, n)) + sign * a.w
+    square = (a.x * a.x + a.y * a.y + a.z * a.z) / (adjacent * adjacent)
+    factor = 4.0 * sign * safe.arctan_of_square(square) / adjacent
     return factor * a.x, factor * a.y, factor * a.z

@@ -5,6 +5,9 @@ is not taken still receives a cotangent, and 0 * inf is nan, so the argument of 
 replaced before it is evaluated, not after.
 """
 
+import functools as ft
+
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -28,6 +31,10 @@ _HALF_COT = (174611 / 802857662698291200000, 43867 / 5109094217170944000)
 _HALF_COT += (3617 / 10670622842880000, 1 / 74724249600, 691 / 1307674368000)
 _HALF_COT += (1 / 47900160, 1 / 1209600, 1 / 30240, 1 / 720, 1 / 12)
 
+# arctan(t)/t: the series converges for t < 1 only, so the switch is earlier and the series longer.
+_ARCTAN_SWITCH = 0.04
+_ARCTAN = tuple((-1) ** k / (2 * k + 1) for k in range(14))[::-1]
+
 
 def _horner(coefficients, x):
     value = coefficients[0]
@@ -36,38 +43,65 @@ def _horner(coefficients, x):
     return value
 
 
-def _switched(coefficients, closed, x):
-    small = x < _SWITCH
-    near = _horner(coefficients, jnp.where(small, x, 0.0))
-    far = closed(jnp.sqrt(jnp.where(small, _SWITCH, x)))
-    return jnp.where(small, near, far)
+def _slope(closed):
+    return lambda x: jax.jvp(closed, (x,), (jnp.ones_like(x),))[1]
+
+
+@ft.partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
+def _switched(coefficients, closed, switch, x):
+    """The series below the switch, the closed form above; so are its derivatives of every order.
+
+    Both sides see a clamped argument and the derivative does not pass through the choice. The compiler may
+    evaluate x again, rounded differently, for each user: with a double `where`, comparisons that disagree
+    combine one side's choice with the other side's placeholder, and the derivative is plainly wrong. Here
+    both sides agree at the switch, whichever is chosen.
+    """
+    near = _horner(coefficients, jnp.minimum(x, switch))
+    return jnp.where(x < switch, near, closed(jnp.maximum(x, switch)))
+
+
+@_switched.defjvp
+def _switched_jvp(coefficients, closed, switch, primals, tangents):
+    (x,), (dx,) = primals, tangents
+    degree = len(coefficients) - 1
+    slopes = tuple((degree - k) * c for k, c in enumerate(coefficients[:-1]))
+    value = _switched(coefficients, closed, switch, x)
+    return value, _switched(slopes, _slope(closed), switch, x) * dx
+
+
+def _of_root(function):
+    return lambda x: function(jnp.sqrt(x))
 
 
 def cos_of_square(x: Float[Array, "..."]) -> Float[Array, "..."]:
     """cos(sqrt(x)) for x >= 0, analytic at zero."""
-    return _switched(_COS, jnp.cos, x)
+    return _switched(_COS, _of_root(jnp.cos), _SWITCH, x)
 
 
 def sinc_of_square(x: Float[Array, "..."]) -> Float[Array, "..."]:
     """sin(t)/t with t = sqrt(x), analytic at zero."""
-    return _switched(_SINC, lambda t: jnp.sin(t) / t, x)
+    return _switched(_SINC, _of_root(lambda t: jnp.sin(t) / t), _SWITCH, x)
 
 
 def versine_of_square(x: Float[Array, "..."]) -> Float[Array, "..."]:
     """(1 - cos t)/t^2 with t = sqrt(x), analytic at zero."""
-    return _switched(_VERSINE, lambda t: (1.0 - jnp.cos(t)) / (t * t), x)
+    return _switched(_VERSINE, _of_root(lambda t: (1.0 - jnp.cos(t)) / (t * t)), _SWITCH, x)
 
 
 def cubic_of_square(x: Float[Array, "..."]) -> Float[Array, "..."]:
     """(t - sin t)/t^3 with t = sqrt(x), analytic at zero."""
-    return _switched(_CUBIC, lambda t: (t - jnp.sin(t)) / (t * t * t), x)
+    return _switched(_CUBIC, _of_root(lambda t: (t - jnp.sin(t)) / (t * t * t)), _SWITCH, x)
 
 
 def half_cotangent_of_square(x: Float[Array, "..."]) -> Float[Array, "..."]:
     """(1 - (t/2) cot(t/2))/t^2 with t = sqrt(x) in [0, 2 pi), analytic at zero."""
-    return _switched(
-        _HALF_COT, lambda t: (1.0 - 0.5 * t * jnp.cos(0.5 * t) / jnp.sin(0.5 * t)) / (t * t), x
-    )
+    closed = lambda t: (1.0 - 0.5 * t * jnp.cos(0.5 * t) / jnp.sin(0.5 * t)) / (t * t)
+    return _switched(_HALF_COT, _of_root(closed), _SWITCH, x)
+
+
+def arctan_of_square(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """arctan(t)/t with t = sqrt(x), analytic at zero."""
+    return _switched(_ARCTAN, _of_root(lambda t: jnp.arctan(t) / t), _ARCTAN_SWITCH, x)
 
 
 def safe_sqrt(x: Float[Array, "..."]) -> Float[Array, "..."]:
