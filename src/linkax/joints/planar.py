@@ -5,6 +5,7 @@ import jax.numpy as jnp
 
 from linkax.joints.revolute import half_turn_about_z, rotation_about_z
 from linkax.joints.vector_space import AbstractVectorJoint
+from linkax.math.materialise import materialise
 from linkax.math.scalar import add, multiply, negative, subtract
 from linkax.spatial.motion import Motion
 from linkax.spatial.transform import Transform
@@ -34,7 +35,7 @@ class Planar(AbstractVectorJoint):
     @staticmethod
     def subspace(q, pitch):
         """(z; 0) and F's x and y seen in M."""
-        c, s = jnp.cos(q[0]), jnp.sin(q[0])
+        c, s = materialise((jnp.cos(q[0]), jnp.sin(q[0])))
         return (
             Motion(Z, ZERO),
             Motion(ZERO, Vec3(c, negative(s), 0)),
@@ -44,7 +45,7 @@ class Planar(AbstractVectorJoint):
     @staticmethod
     def bias(q, v, pitch):
         """F's axes turn backwards in M."""
-        c, s = jnp.cos(q[0]), jnp.sin(q[0])
+        c, s = materialise((jnp.cos(q[0]), jnp.sin(q[0])))
         x = multiply(v[0], subtract(multiply(c, v[2]), multiply(s, v[1])))
         y = multiply(v[0], negative(add(multiply(c, v[1]), multiply(s, v[2]))))
         return Motion(ZERO, Vec3(x, y, 0))

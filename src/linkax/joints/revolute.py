@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from linkax.joints.vector_space import AbstractVectorJoint
+from linkax.math.materialise import materialise
 from linkax.math.quaternion import Quaternion
 from linkax.math.scalar import negative
 from linkax.spatial.motion import NO_MOTION, Motion
@@ -13,7 +14,8 @@ from linkax.spatial.vector import ZERO, Mat3, Z
 
 def rotation_about_z(angle) -> Mat3:
     """Rz(angle)."""
-    c, s = jnp.cos(angle), jnp.sin(angle)
+    # Nine entries of a product use them, and a sine is a page of machine code to compile and to run.
+    c, s = materialise((jnp.cos(angle), jnp.sin(angle)))
     return Mat3(c, negative(s), 0, s, c, 0, 0, 0, 1)
 
 

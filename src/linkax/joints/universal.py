@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from linkax.joints.vector_space import AbstractVectorJoint
+from linkax.math.materialise import materialise
 from linkax.math.quaternion import Quaternion, product
 from linkax.math.scalar import multiply, negative
 from linkax.spatial.motion import Motion
@@ -23,7 +24,9 @@ class Universal(AbstractVectorJoint):
     @staticmethod
     def transform(q, pitch):
         """Rx(first) Ry(second)."""
-        c1, s1, c2, s2 = jnp.cos(q[0]), jnp.sin(q[0]), jnp.cos(q[1]), jnp.sin(q[1])
+        c1, s1, c2, s2 = materialise(
+            (jnp.cos(q[0]), jnp.sin(q[0]), jnp.cos(q[1]), jnp.sin(q[1]))
+        )
         rotation = Mat3(
             c2, 0, s2,
             multiply(s1, s2), c1, negative(multiply(s1, c2)),
@@ -42,15 +45,15 @@ class Universal(AbstractVectorJoint):
     @staticmethod
     def subspace(q, pitch):
         """F's x seen in M, (cos second, 0, sin second), and M's y."""
-        return (Motion(Vec3(jnp.cos(q[1]), 0, jnp.sin(q[1])), ZERO), Motion(Y, ZERO))
+        c, s = materialise((jnp.cos(q[1]), jnp.sin(q[1])))
+        return (Motion(Vec3(c, 0, s), ZERO), Motion(Y, ZERO))
 
     @staticmethod
     def bias(q, v, pitch):
         """The first axis turns with the second angle."""
         rate = multiply(v[0], v[1])
-        return Motion(
-            Vec3(negative(multiply(jnp.sin(q[1]), rate)), 0, multiply(jnp.cos(q[1]), rate)), ZERO
-        )
+        c, s = materialise((jnp.cos(q[1]), jnp.sin(q[1])))
+        return Motion(Vec3(negative(multiply(s, rate)), 0, multiply(c, rate)), ZERO)
 
     @staticmethod
     def neutral():

@@ -24,8 +24,9 @@ def _opaque_one(x: Float[Array, "..."]) -> Float[Array, "..."]:
 def _divide_by_one(leaves: list[Array]) -> list[Array]:
     # A quotient with several users counts as too dear to be evaluated again. Division by a literal one, by
     # optimization_barrier(1.0) or the barrier itself were all removed before fusion and changed nothing.
-    one = _opaque_one(leaves[0])
-    return [leaf / one for leaf in leaves]
+    # Each leaf makes its own divisor: one shared by all would pull the whole expression of the leaf it is
+    # made from into every other leaf's kernel, which doubled the code of a recursion.
+    return [leaf / _opaque_one(leaf) for leaf in leaves]
 
 
 def materialise(tree: PyTree[Array]) -> PyTree[Array]:
