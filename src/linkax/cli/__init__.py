@@ -1,0 +1,1 @@
+"""The `linkax` command: one module a subcommand, `main.main` in front of them."""

@@ -11,19 +11,20 @@ from linkax.dynamics.articulated import BodyFactor, Scalars, factor_body, filter
 from linkax.dynamics.inverse import (
     Moving,
     motion_ground,
+    push_lanes,
+    pushed,
     tree_inverse_dynamics,
-    world_wrench,
-    wrench_lanes,
 )
 from linkax.dynamics.reduced import reduced_forward_dynamics, reduced_solve
 from linkax.joints import AbstractJoint
 from linkax.math.materialise import materialise
+from linkax.math.scalar import Scalar
 from linkax.model.constants import (
-    BodyConstants,
+    inertia_of,
+    joint_frame_of,
     joint_pose,
     packed_constants,
     restored_pose,
-    unpack,
 )
 from linkax.model.model import Model
 from linkax.model.traverse import body_lanes, inward, joint_lanes, outward, stack_joints
@@ -55,53 +56,53 @@ def _zeros(tree, dtype):
 
 def _velocity_terms(joint: type[AbstractJoint], parent: Moving, x):
     """Outward: the velocity, and the external wrench as a force at the body's frame K."""
-    row, q, v, wrench = x
-    constants = unpack(row)
-    X = joint_pose(joint, constants, q)
+    row, q, v, push = x
+    at = joint_frame_of(row)
+    X = joint_pose(joint, at, q)
     X = X._replace(rotation=materialise(X.rotation))
-    relative = combine(joint.subspace(q, constants.pitch), v)
+    relative = combine(joint.subspace(q, at.pitch), v)
     velocity = materialise(X.motion_to_child(parent.velocity) + relative)
-    pose, push = parent.pose, None
-    if wrench is not None:
+    pose, force = parent.pose, None
+    if push is not None:
         pose = parent.pose @ X
-        push = world_wrench(wrench, constants, pose)
-    return Moving(velocity, None, pose), (X.rotation, velocity, push)
+        force = pushed(push, pose)
+    return Moving(velocity, None, pose), (X.rotation, velocity, force)
 
 
-def _velocity_change(joint: type[AbstractJoint], constants: BodyConstants, q, v, velocity) -> Motion:
+def _velocity_change(joint: type[AbstractJoint], pitch: Scalar, q, v, velocity) -> Motion:
     """The acceleration across the joint that the speeds alone cause."""
-    relative = combine(joint.subspace(q, constants.pitch), v)
-    return joint.bias(q, v, constants.pitch) + cross_motion(velocity, relative)
+    relative = combine(joint.subspace(q, pitch), v)
+    return joint.bias(q, v, pitch) + cross_motion(velocity, relative)
 
 
 def _factor_and_filter(joint: type[AbstractJoint], children: _Carried, x):
     """Inward: the articulated inertia and bias force of a body with all that it carries."""
-    row, q, v, (rotation, velocity, push), armature, tau = x
-    constants = unpack(row)
-    X = restored_pose(joint, constants, q, rotation)
-    S = joint.subspace(q, constants.pitch)
-    inertia = articulated(constants.inertia) + children.inertia
+    row, body, q, v, (rotation, velocity, push), armature, tau = x
+    at, own = joint_frame_of(row), inertia_of(body)
+    X = restored_pose(joint, at, q, rotation)
+    S = joint.subspace(q, at.pitch)
+    inertia = articulated(own) + children.inertia
     f, felt = factor_body(inertia, S, armature)
     # Each entry feeds three rows of the first half of the congruence: storing the 21 of them made the
     # recursion half again as fast (0.5 to 0.8 M/s, 7 bodies, float64, B = 1024) at equal compile time.
     felt = materialise(felt)
     # Recomputed from the velocity rather than stored by the pass before: 60 operations against twelve
     # memory accesses and six kernels.
-    bias = children.bias + cross_force(velocity, constants.inertia @ velocity)
+    bias = children.bias + cross_force(velocity, own @ velocity)
     bias = materialise(bias if push is None else bias - push)
     excess, passed = filter_body(f, S, tau, bias)
-    passed = materialise(passed + felt @ _velocity_change(joint, constants, q, v, velocity))
+    passed = materialise(passed + felt @ _velocity_change(joint, at.pitch, q, v, velocity))
     return _Carried(felt.to_parent(X), X.force_to_parent(passed)), (f, excess)
 
 
 def _accelerate(joint: type[AbstractJoint], parent: Motion, x):
     """Outward: accelerations from the ground to the tips."""
     row, q, v, (rotation, velocity, _), (f, excess) = x
-    constants = unpack(row)
-    X = restored_pose(joint, constants, q, rotation)
-    carried = X.motion_to_child(parent) + _velocity_change(joint, constants, q, v, velocity)
+    at = joint_frame_of(row)
+    X = restored_pose(joint, at, q, rotation)
+    carried = X.motion_to_child(parent) + _velocity_change(joint, at.pitch, q, v, velocity)
     qdd, acceleration = smooth_body(
-        f, joint.subspace(q, constants.pitch), excess, materialise(carried)
+        f, joint.subspace(q, at.pitch), excess, materialise(carried)
     )
     return acceleration, qdd
 
@@ -115,18 +116,19 @@ def articulated_body(
 ) -> tuple[Float[Array, " tree_nv"], TreeFactor]:
     """The accelerations of the tree and the factorised mass matrix they came from."""
     topology, dtype = model.topology, model.dtype
-    constants = body_lanes(topology, packed_constants(model))
+    packed = packed_constants(model)
+    rows, bodies = body_lanes(topology, packed.placement), body_lanes(topology, packed.inertia)
     qs = joint_lanes(topology, q, topology.q_slots)
     vs, taus, rotors = (
         joint_lanes(topology, x, topology.v_slots) for x in (v, tau, model.armature)
     )
     ground = motion_ground(model, gravity=True, posed=wrenches is not None)
-    xs = zip(constants, qs, vs, wrench_lanes(model, wrenches), strict=True)
+    xs = zip(rows, qs, vs, push_lanes(model, packed, wrenches), strict=True)
     moved = outward(topology, _velocity_terms, ground._replace(acceleration=None), list(xs))
     like = _zeros(_Carried(_FULL_INERTIA, NO_FORCE), dtype)
-    xs = zip(constants, qs, vs, moved, rotors, taus, strict=True)
+    xs = zip(rows, bodies, qs, vs, moved, rotors, taus, strict=True)
     factored = inward(topology, _factor_and_filter, like, list(xs))
-    xs = zip(constants, qs, vs, moved, factored, strict=True)
+    xs = zip(rows, qs, vs, moved, factored, strict=True)
     qdd = outward(topology, _accelerate, ground.acceleration, list(xs))
     factor = TreeFactor([rotation for rotation, _, _ in moved], [f for f, _ in factored])
     return stack_joints(topology, qdd, topology.v_slots, dtype), factor
@@ -135,18 +137,18 @@ def articulated_body(
 def _filter(joint: type[AbstractJoint], children: Force, x):
     """Inward: forces through the factor; the joints take what they can turn into acceleration."""
     row, q, rotation, f, b = x
-    constants = unpack(row)
-    excess, passed = filter_body(f, joint.subspace(q, constants.pitch), b, children)
-    return restored_pose(joint, constants, q, rotation).force_to_parent(passed), excess
+    at = joint_frame_of(row)
+    excess, passed = filter_body(f, joint.subspace(q, at.pitch), b, children)
+    return restored_pose(joint, at, q, rotation).force_to_parent(passed), excess
 
 
 def _smooth(joint: type[AbstractJoint], parent: Motion, x):
     """Outward: accelerations through the factor."""
     row, q, rotation, f, excess = x
-    constants = unpack(row)
-    carried = restored_pose(joint, constants, q, rotation).motion_to_child(parent)
+    at = joint_frame_of(row)
+    carried = restored_pose(joint, at, q, rotation).motion_to_child(parent)
     qdd, acceleration = smooth_body(
-        f, joint.subspace(q, constants.pitch), excess, materialise(carried)
+        f, joint.subspace(q, at.pitch), excess, materialise(carried)
     )
     return acceleration, qdd
 
@@ -156,12 +158,12 @@ def solve_with(
 ) -> Float[Array, " tree_nv"]:
     """M^-1 b of the tree by the filter and smoother passes: a third of a forward dynamics."""
     topology = model.topology
-    constants = body_lanes(topology, packed_constants(model))
+    rows = body_lanes(topology, packed_constants(model).placement)
     qs = joint_lanes(topology, q, topology.q_slots)
     bs = joint_lanes(topology, b, topology.v_slots)
-    xs = zip(constants, qs, factor.rotations, factor.bodies, bs, strict=True)
+    xs = zip(rows, qs, factor.rotations, factor.bodies, bs, strict=True)
     excesses = inward(topology, _filter, _zeros(NO_FORCE, model.dtype), list(xs))
-    xs = zip(constants, qs, factor.rotations, factor.bodies, excesses, strict=True)
+    xs = zip(rows, qs, factor.rotations, factor.bodies, excesses, strict=True)
     x = outward(topology, _smooth, _zeros(NO_MOTION, model.dtype), list(xs))
     return stack_joints(topology, x, topology.v_slots, model.dtype)
 

@@ -11,11 +11,14 @@ from linkax.math.materialise import materialise
 from linkax.math.scalar import Scalar, add, multiply
 from linkax.model import coordinates
 from linkax.model.constants import (
-    BodyConstants,
+    Packed,
+    entries,
+    inertia_of,
+    joint_frame_of,
     joint_pose,
     packed_constants,
     restored_pose,
-    unpack,
+    transform_of,
     vec3,
 )
 from linkax.model.model import Model
@@ -64,41 +67,48 @@ def motion_ground(model: Model, gravity: bool, posed: bool) -> Moving:
     return Moving(still, rising, pose)
 
 
-def world_wrench(wrench: Scalars, constants: BodyConstants, pose: Transform) -> Force:
-    """A wrench about the body-frame origin in world axes, as a force at K's origin in K's axes."""
+class Push(NamedTuple):
+    """An external wrench on a body, and the frame that it is given at."""
+
+    wrench: Scalars  # [torque about the body-frame origin; force], world axes
+    frame: Array  # row of `Packed.frame`
+
+
+def pushed(push: Push, pose: Transform) -> Force:
+    """The wrench as a force at K's origin in K's axes, K being at `pose` in the world."""
     back = pose.rotation.transposed
-    turned = Force(back @ Vec3(*wrench[:3]), back @ Vec3(*wrench[3:]))
-    return Transform(NO_TRANSFORM.rotation, constants.frame.translation).force_to_parent(turned)
+    turned = Force(back @ Vec3(*push.wrench[:3]), back @ Vec3(*push.wrench[3:]))
+    origin = transform_of(push.frame).translation
+    return Transform(NO_TRANSFORM.rotation, origin).force_to_parent(turned)
 
 
 def _net_force(joint: type[AbstractJoint], parent: Moving, x):
     """Outward: a body's motion from its parent's, and the force that this motion takes."""
-    row, state, wrench = x
-    constants = unpack(row)
-    S = joint.subspace(state.q, constants.pitch)
-    X = joint_pose(joint, constants, state.q)
+    row, body, state, push = x
+    at, inertia = joint_frame_of(row), inertia_of(body)
+    S = joint.subspace(state.q, at.pitch)
+    X = joint_pose(joint, at, state.q)
     X = X._replace(rotation=materialise(X.rotation))
     relative = combine(S, state.v)
     velocity = materialise(X.motion_to_child(parent.velocity) + relative)
-    change = joint.bias(state.q, state.v, constants.pitch) + cross_motion(velocity, relative)
+    change = joint.bias(state.q, state.v, at.pitch) + cross_motion(velocity, relative)
     acceleration = X.motion_to_child(parent.acceleration) + combine(S, state.a) + change
     acceleration = materialise(acceleration)
-    force = constants.inertia @ acceleration
-    force = force + cross_force(velocity, constants.inertia @ velocity)
+    force = inertia @ acceleration + cross_force(velocity, inertia @ velocity)
     pose = parent.pose
-    if wrench is not None:
+    if push is not None:
         pose = parent.pose @ X
-        force = force - world_wrench(wrench, constants, pose)
+        force = force - pushed(push, pose)
     return Moving(velocity, acceleration, pose), (X.rotation, force)
 
 
 def _joint_force(joint: type[AbstractJoint], children: Force, x):
     """Inward: what a body and all that it carries ask of the joint."""
     row, state, (rotation, force) = x
-    constants = unpack(row)
+    at = joint_frame_of(row)
     force = force + children
-    X = restored_pose(joint, constants, state.q, rotation)
-    S = joint.subspace(state.q, constants.pitch)
+    X = restored_pose(joint, at, state.q, rotation)
+    S = joint.subspace(state.q, at.pitch)
     tau = tuple(
         add(power(s, force), multiply(rotor, acceleration))
         for s, rotor, acceleration in zip(S, state.armature, state.a, strict=True)
@@ -116,7 +126,8 @@ def tree_inverse_dynamics(
 ) -> Float[Array, " tree_nv"]:
     """Inverse dynamics on the spanning tree, mimic joints free; `None` is structurally zero."""
     topology = model.topology
-    constants = body_lanes(topology, packed_constants(model))
+    packed = packed_constants(model)
+    rows, bodies = body_lanes(topology, packed.placement), body_lanes(topology, packed.inertia)
 
     def lanes(x, slots):
         if x is None:
@@ -126,19 +137,21 @@ def tree_inverse_dynamics(
     parts = (lanes(q, topology.q_slots), lanes(v, topology.v_slots), lanes(a, topology.v_slots))
     rotors = lanes(model.armature, topology.v_slots)
     states = [JointState(*part) for part in zip(*parts, rotors, strict=True)]
-    pushes = wrench_lanes(model, wrenches)
+    pushes = push_lanes(model, packed, wrenches)
     ground = motion_ground(model, gravity, wrenches is not None)
-    moved = outward(topology, _net_force, ground, list(zip(constants, states, pushes, strict=True)))
+    moved = outward(topology, _net_force, ground, list(zip(rows, bodies, states, pushes, strict=True)))
     zero = jax.tree.map(lambda _: jnp.zeros((), model.dtype), NO_FORCE)
-    tau = inward(topology, _joint_force, zero, list(zip(constants, states, moved, strict=True)))
+    tau = inward(topology, _joint_force, zero, list(zip(rows, states, moved, strict=True)))
     return stack_joints(topology, tau, topology.v_slots, model.dtype)
 
 
-def wrench_lanes(model: Model, wrenches: Float[Array, "nb 6"] | None) -> list[Scalars | None]:
-    """External wrenches cut into runs, six scalars a body, or None a run."""
+def push_lanes(
+    model: Model, packed: Packed, wrenches: Float[Array, "nb 6"] | None
+) -> list[Push | None]:
+    """External wrenches cut into runs, or None a run."""
     if wrenches is None:
         return [None] * len(model.topology.runs)
-    return body_lanes(model.topology, tuple(wrenches[:, k] for k in range(6)))
+    return body_lanes(model.topology, Push(tuple(entries(wrenches)), packed.frame))
 
 
 def inverse_dynamics(

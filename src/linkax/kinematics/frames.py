@@ -13,11 +13,12 @@ from linkax.math.materialise import materialise
 from linkax.math.quaternion import Quaternion
 from linkax.model import coordinates
 from linkax.model.constants import (
-    BodyConstants,
+    joint_frame_of,
+    joint_pose,
     joint_turns,
     mat3,
     packed_constants,
-    unpack,
+    transform_of,
     vec3,
 )
 from linkax.model.model import Model
@@ -84,9 +85,9 @@ def _attitudes(model: Model) -> _Attitude:
 def _move(joint: type[AbstractJoint], parent: _Frame, x):
     """Outward: a body's frame and its motion from its parent's."""
     row, fixed, q, v, a = x
-    constants = unpack(row)
-    S = joint.subspace(q, constants.pitch)
-    up = constants.placement @ joint.transform(q, constants.pitch)
+    at = joint_frame_of(row)
+    S = joint.subspace(q, at.pitch)
+    up = joint_pose(joint, at, q)
     R = materialise(parent.pose.rotation @ up.rotation)
     arm = parent.pose.rotation @ up.translation
     turn = joint.attitude(q)
@@ -105,7 +106,7 @@ def _move(joint: type[AbstractJoint], parent: _Frame, x):
             angular=parent.angular + spin, linear=parent.linear + swept + slide
         )
         if a is not None:
-            own = combine(S, a) + joint.bias(q, v, constants.pitch)
+            own = combine(S, a) + joint.bias(q, v, at.pitch)
             frame = frame._replace(
                 angular_rate=parent.angular_rate + R @ own.angular + cross(parent.angular, spin),
                 linear_rate=parent.linear_rate
@@ -136,7 +137,7 @@ def body_frames(model: Model, q: Array, v: Array | None, a: Array | None) -> lis
         return [None] * len(topology.runs) if x is None else joint_lanes(topology, x, slots)
 
     xs = zip(
-        body_lanes(topology, packed_constants(model)),
+        body_lanes(topology, packed_constants(model).placement),
         body_lanes(topology, _attitudes(model)),
         joint_lanes(topology, q, topology.q_slots),
         lanes(v, topology.v_slots),
@@ -170,16 +171,16 @@ def kinematics(
     tree_v = None if v is None else coordinates.expand(t, v, model.ratio, None, "nv")
     tree_a = None if a is None else coordinates.expand(t, a, model.ratio, None, "nv")
     frames = _in_body_order(model, body_frames(model, tree_q, tree_v, tree_a))
-    return _of_bodies(model, frames, unpack(packed_constants(model)))
+    return _of_bodies(model, frames, transform_of(packed_constants(model).frame))
 
 
 def _in_body_order(model: Model, frames: list[_Frame]) -> _Frame:
     return jax.tree.map(lambda *lanes: stack_bodies(model.topology, lanes), *frames)
 
 
-def _of_bodies(model: Model, frames: _Frame, constants: BodyConstants) -> Kinematics:
+def _of_bodies(model: Model, frames: _Frame, in_frame: Transform) -> Kinematics:
     """Body frames and centres of mass from the frames K."""
-    body = materialise(frames.pose @ constants.frame)
+    body = materialise(frames.pose @ in_frame)
     origin_arm = body.translation - frames.pose.translation
     com_arm = body.rotation @ vec3(model.com)
     results: list[Array | None] = []

@@ -12,12 +12,14 @@ from linkax.kinematics.frames import kinematics
 from linkax.math.materialise import materialise
 from linkax.model import coordinates
 from linkax.model.constants import (
+    inertia_of,
+    joint_frame_of,
     joint_pose,
     mat3,
     packed_constants,
     product,
     rotations,
-    unpack,
+    transform_of,
     vec3,
 )
 from linkax.model.model import Model
@@ -43,11 +45,11 @@ class _Rooted(NamedTuple):
 
 def _rooted_pose(joint: type[AbstractJoint], parent: _Rooted, x):
     row, is_root, q = x
-    constants = unpack(row)
-    pose = parent.pose @ joint_pose(joint, constants, q)
+    at = joint_frame_of(row)
+    pose = parent.pose @ joint_pose(joint, at, q)
     held = Vec3(*(jnp.where(is_root, 0.0, p) for p in pose.translation))
     pose = materialise(Transform(pose.rotation, held))
-    columns = joint.subspace(q, constants.pitch)
+    columns = joint.subspace(q, at.pitch)
     return _Rooted(pose), (tuple(pose.motion_to_parent(s) for s in columns), pose)
 
 
@@ -63,7 +65,7 @@ def motion_columns(model: Model, q: Float[Array, " tree_nq"]) -> Columns:
     topology = model.topology
     is_root = jnp.asarray([parent == GROUND for parent in topology.parents])
     xs = zip(
-        body_lanes(topology, packed_constants(model)),
+        body_lanes(topology, packed_constants(model).placement),
         body_lanes(topology, is_root),
         joint_lanes(topology, q, topology.q_slots),
         strict=True,
@@ -93,7 +95,7 @@ def _stack_columns(model: Model, lanes):
 def _composite(joint: type[AbstractJoint], children: RigidInertia, x):
     """Inward: the momentum of a body and all that it carries, for each speed of its joint alone."""
     row, pose, columns = x
-    carried = unpack(row).inertia.to_parent(pose) + children
+    carried = inertia_of(row).to_parent(pose) + children
     return carried, tuple(carried @ s for s in columns)
 
 
@@ -101,7 +103,7 @@ def composite_momenta(model: Model, columns: Columns) -> Force:
     """For each speed of the tree, the momentum of all that it moves when only it is one."""
     topology = model.topology
     lanes = _split_columns(model, columns.motions)
-    xs = zip(body_lanes(topology, packed_constants(model)), columns.poses, lanes, strict=True)
+    xs = zip(body_lanes(topology, packed_constants(model).inertia), columns.poses, lanes, strict=True)
     zero = jnp.zeros((), model.dtype)
     like = RigidInertia(zero, Vec3(zero, zero, zero), Sym3(*(zero,) * 6))
     return _stack_columns(model, inward(topology, _composite, like, list(xs)))
@@ -156,7 +158,7 @@ def jacobian(
     tree_q = coordinates.expand(topology, q, model.ratio, model.offset, "nq")
     columns = motion_columns(model, tree_q)
     K = _pose_of(model, columns.poses, index)
-    at = K @ unpack(packed_constants(model)[index]).frame
+    at = K @ transform_of(packed_constants(model).frame[index])
     arm = at.translation + at.rotation @ offset
     linear = columns.motions.linear + cross(columns.motions.angular, arm)
     rows = jnp.stack([*columns.motions.angular, *linear])

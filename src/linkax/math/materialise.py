@@ -7,26 +7,16 @@ are therefore passed through `materialise`.
 """
 
 import jax
-import jax.numpy as jnp
 from jax import lax
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
 from jaxtyping import Array, Float, PyTree
 
 
-def _opaque_one(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """One wherever x is a number, in a form that the compiler cannot fold.
-
-    A comparison has no derivative, so no cotangent flows here (sending it one costs a third of a gradient).
-    Where x is nan the value is two, which leaves the quotient nan.
-    """
-    return jnp.where(x == x, 1.0, 2.0).astype(x.dtype)
-
-
-def _divide_by_one(leaves: list[Array]) -> list[Array]:
-    # A quotient with several users counts as too dear to be evaluated again. Division by a literal one, by
-    # optimization_barrier(1.0) or the barrier itself were all removed before fusion and changed nothing.
-    # Each leaf makes its own divisor: one shared by all would pull the whole expression of the leaf it is
-    # made from into every other leaf's kernel, which doubled the code of a recursion.
-    return [leaf / _opaque_one(leaf) for leaf in leaves]
+# A primitive of our own, and not `lax.platform_dependent`: that traces a conditional with both lowerings at
+# every use, which was half of the tracing time of a gradient.
+_materialise_p = Primitive("materialise")
+_materialise_p.multiple_results = True
 
 
 def materialise(tree: PyTree[Array]) -> PyTree[Array]:
@@ -38,9 +28,57 @@ def materialise(tree: PyTree[Array]) -> PyTree[Array]:
     leaves, treedef = jax.tree.flatten(tree)
     places = [i for i, leaf in enumerate(leaves) if not isinstance(leaf, (int, float))]
     if places:
-        stored = lax.platform_dependent(
-            [leaves[i] for i in places], cpu=_divide_by_one, default=lax.optimization_barrier
-        )
+        stored = _materialise_p.bind(*(leaves[i] for i in places))
         for i, leaf in zip(places, stored, strict=True):
             leaves[i] = leaf
     return jax.tree.unflatten(treedef, leaves)
+
+
+def _opaque_one(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """One wherever x is a number, in a form that the compiler cannot fold; two for nan, which stays nan."""
+    return lax.select(lax.eq(x, x), lax.full_like(x, 1), lax.full_like(x, 2))
+
+
+def _divide_by_one(*leaves: Array) -> list[Array]:
+    # A quotient with several users counts as too dear to be evaluated again. Division by a literal one, by
+    # optimization_barrier(1.0) or the barrier itself were all removed before fusion and changed nothing.
+    # Each leaf makes its own divisor: one shared by all would pull the whole expression of the leaf it is
+    # made from into every other leaf's kernel, which doubled the code of a recursion.
+    return [lax.div(leaf, _opaque_one(leaf)) for leaf in leaves]
+
+
+def _jvp(primals, tangents):
+    moving = [i for i, tangent in enumerate(tangents) if not isinstance(tangent, ad.Zero)]
+    out = list(tangents)
+    if moving:  # tangents have several users just as values do
+        for i, tangent in zip(moving, _materialise_p.bind(*(out[i] for i in moving)), strict=True):
+            out[i] = tangent
+    return _materialise_p.bind(*primals), out
+
+
+def _transpose(cotangents, *operands):
+    del operands
+    moving = [i for i, cotangent in enumerate(cotangents) if not isinstance(cotangent, ad.Zero)]
+    out = list(cotangents)
+    if moving:
+        for i, value in zip(moving, _materialise_p.bind(*(out[i] for i in moving)), strict=True):
+            out[i] = value
+    return out
+
+
+def _batch(operands, dims, **_):
+    return _materialise_p.bind(*operands), list(dims)
+
+
+_materialise_p.def_impl(lambda *leaves: list(leaves))
+_materialise_p.def_abstract_eval(lambda *leaves: list(leaves))
+ad.primitive_jvps[_materialise_p] = _jvp
+ad.primitive_transposes[_materialise_p] = _transpose
+batching.primitive_batchers[_materialise_p] = _batch
+mlir.register_lowering(
+    _materialise_p,
+    mlir.lower_fun(lambda *leaves: lax.optimization_barrier(list(leaves)), multiple_results=True),
+)
+mlir.register_lowering(
+    _materialise_p, mlir.lower_fun(_divide_by_one, multiple_results=True), platform="cpu"
+)

@@ -10,6 +10,7 @@ instead of tens of arrays, each of which would be a kernel to compile.
 from typing import NamedTuple
 
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float
 
 from linkax.joints import AbstractJoint
@@ -26,36 +27,58 @@ from linkax.spatial.transform import Transform
 from linkax.spatial.vector import Mat3, Sym3, Vec3
 
 
-class BodyConstants(NamedTuple):
-    """What is fixed about a body."""
+class Packed(NamedTuple):
+    """The constants of all bodies, one row a body; a pass takes those that it needs."""
 
-    placement: Transform  # X_KpF: the joint's fixed frame in the parent's frame K
-    inertia: RigidInertia  # of the body about K's origin, in K's axes
-    frame: Transform  # X_KB: the body frame in K
+    placement: Float[Array, "nb 13"]  # X_KpF, the joint's fixed frame in the parent's K, and the pitch
+    inertia: Float[Array, "nb 10"]  # mass, first moment, rotational inertia, about K's origin in K's axes
+    frame: Float[Array, "nb 12"]  # X_KB, the body frame in K
+
+
+def entries(row: Float[Array, "... n"]) -> list[Array]:
+    """The columns of an array as separate arrays."""
+    axis = row.ndim - 1
+    return [lax.index_in_dim(row, k, axis, keepdims=False) for k in range(row.shape[-1])]
+
+
+def transform_of(row: Float[Array, "... 12"]) -> Transform:
+    """A row (nine entries of a rotation, three of a translation) as a struct."""
+    c = entries(row)
+    return Transform(Mat3(*c[:9]), Vec3(*c[9:12]))
+
+
+def inertia_of(row: Float[Array, "... 10"]) -> RigidInertia:
+    """A row of `Packed.inertia` as a struct."""
+    c = entries(row)
+    return RigidInertia(c[0], Vec3(*c[1:4]), Sym3(*c[4:]))
+
+
+class JointFrame(NamedTuple):
+    """Where a joint sits, and its pitch."""
+
+    placement: Transform  # X_KpF
     pitch: Scalar
 
 
-def unpack(row: Float[Array, "... 35"]) -> BodyConstants:
-    """One row of `packed_constants` as structs of scalars (or of arrays, for many rows)."""
-    c = [row[..., k] for k in range(35)]
-    placement = Transform(Mat3(*c[0:9]), Vec3(*c[9:12]))
-    inertia = RigidInertia(c[12], Vec3(*c[13:16]), Sym3(*c[16:22]))
-    return BodyConstants(placement, inertia, Transform(Mat3(*c[22:31]), Vec3(*c[31:34])), c[34])
+def joint_frame_of(row: Float[Array, "... 13"]) -> JointFrame:
+    """A row of `Packed.placement` as a struct."""
+    c = entries(row)
+    return JointFrame(Transform(Mat3(*c[:9]), Vec3(*c[9:12])), c[12])
 
 
-def joint_pose(joint: type[AbstractJoint], constants: BodyConstants, q) -> Transform:
+def joint_pose(joint: type[AbstractJoint], at: JointFrame, q) -> Transform:
     """X_up: the body's frame K in its parent's."""
-    return constants.placement @ joint.transform(q, constants.pitch)
+    return at.placement @ joint.transform(q, at.pitch)
 
 
-def restored_pose(joint: type[AbstractJoint], constants: BodyConstants, q, rotation: Mat3) -> Transform:
+def restored_pose(joint: type[AbstractJoint], at: JointFrame, q, rotation: Mat3) -> Transform:
     """`joint_pose` from its stored rotation.
 
     The translation is recomputed: it is a constant for a revolute joint, and three values less a body to
     store and fetch again.
     """
-    p, R = constants.placement.translation, constants.placement.rotation
-    return Transform(rotation, p + R @ joint.transform(q, constants.pitch).translation)
+    R, p = at.placement
+    return Transform(rotation, p + R @ joint.transform(q, at.pitch).translation)
 
 
 def vec3(x: Array) -> Vec3:
@@ -107,8 +130,8 @@ def joint_turns(model: Model) -> Float[Array, "nb 3 3"]:
     return jnp.where(uses[:, None, None], aligned(model.axis), identity)
 
 
-def packed_constants(model: Model) -> Float[Array, "nb 35"]:
-    """All bodies' constants, one row a body, in the order of the bodies."""
+def packed_constants(model: Model) -> Packed:
+    """All bodies' constants, in the order of the bodies."""
     nb, parents = model.nb, model.topology.parents
     turn, child, parent = materialise(
         (joint_turns(model), rotations(model.child_quaternion), rotations(model.parent_quaternion))
@@ -125,11 +148,11 @@ def packed_constants(model: Model) -> Float[Array, "nb 35"]:
     R = product(R_parent, R_PF)
     p = p_parent + product(R_parent, model.parent_position[:, :, None])
     h, rotational = _inertia(model, to_K, p_KB)
-    columns = (
-        *(R.reshape(nb, 9), p[:, :, 0], model.mass[:, None], h[:, :, 0], rotational),
-        *(to_K.reshape(nb, 9), p_KB[:, :, 0], model.pitch[:, None]),
+    return Packed(
+        jnp.concatenate([R.reshape(nb, 9), p[:, :, 0], model.pitch[:, None]], axis=1),
+        jnp.concatenate([model.mass[:, None], h[:, :, 0], rotational], axis=1),
+        jnp.concatenate([to_K.reshape(nb, 9), p_KB[:, :, 0]], axis=1),
     )
-    return jnp.concatenate(columns, axis=1)
 
 
 def _inertia(model: Model, R: Array, p: Array) -> tuple[Array, Array]:

@@ -17,6 +17,7 @@ from jax import lax
 from jaxtyping import Array
 
 from linkax.math.materialise import materialise
+from linkax.math.scalar import add
 from linkax.model.topology import FROM_GROUND, PREVIOUS, UNKEPT, Run, Topology
 
 
@@ -82,23 +83,23 @@ def stack_joints(topology: Topology, lanes: Sequence[tuple[Array, ...]], slots, 
 
 def _dense(tree: Any, like: Any) -> Any:
     """Structural numbers turned into arrays like those of `like`, so that a scan can carry them."""
-    return jax.tree.map(lambda x, y: jnp.broadcast_to(jnp.asarray(x, y.dtype), y.shape), tree, like)
+    return jax.tree.map(
+        lambda x, y: lax.full(y.shape, x, y.dtype) if isinstance(x, (int, float)) else x, tree, like
+    )
 
 
 def _choose(flag: Array, yes: Any, no: Any) -> Any:
-    return jax.tree.map(lambda a, b: jnp.where(flag, a, b), yes, no)
+    return jax.tree.map(lambda a, b: lax.select_n(flag, b, a), yes, no)
 
 
 def _add(a: Any, b: Any) -> Any:
-    return jax.tree.map(lambda x, y: y if _nothing(x) else x if _nothing(y) else x + y, a, b)
-
-
-def _nothing(x: Any) -> bool:
-    return isinstance(x, (int, float)) and x == 0
+    return jax.tree.map(lambda x, y: add(x, y), a, b)
 
 
 def _row(tree: Any, i: int) -> Any:
-    return jax.tree.map(lambda x: x[i] if isinstance(x, jax.Array) else x, tree)
+    return jax.tree.map(
+        lambda x: lax.index_in_dim(x, i, keepdims=False) if isinstance(x, jax.Array) else x, tree
+    )
 
 
 def _scan(step: Callable, carry: Any, xs: Any, length: int, unroll: int, reverse: bool = False):
@@ -154,7 +155,7 @@ def _write_outward(topology, run, step, ground, previous, registers, x):
 
 def _dense_out(y: Any, like: Any) -> Any:
     dtype = jax.tree.leaves(like)[0].dtype
-    return jax.tree.map(lambda v: jnp.asarray(v, dtype), y)
+    return jax.tree.map(lambda v: lax.full((), v, dtype) if isinstance(v, (int, float)) else v, y)
 
 
 def _scan_outward(topology, run, step, ground, previous, registers, x):

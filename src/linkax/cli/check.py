@@ -1,0 +1,79 @@
+"""`linkax check`: what a file contains, and what of it is honoured."""
+
+import argparse
+from collections import Counter
+from typing import Any
+
+from linkax.cli import machine
+from linkax.cli.arguments import BadInput, add_model_options, input_errors, read_machine
+from linkax.cli.report import counted
+from linkax.io import describe
+from linkax.model import Description
+
+
+def add_parser(subparsers: Any) -> None:
+    """The subcommand's options."""
+    parser = subparsers.add_parser(
+        "check",
+        allow_abbrev=False,
+        help="say what a file contains and what of it is honoured",
+        description="Say what a .urdf or .toml file contains, what of it is not honoured, "
+        "and whether it can be simulated.",
+    )
+    parser.set_defaults(command=command)
+    parser.add_argument("path", metavar="PATH", help="a .urdf or .toml file")
+    add_model_options(parser)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Prints contents and notes; bad input where nothing can be built from the file."""
+    with input_errors():
+        description = describe(arguments.path)
+    print(_contents(description))
+    with machine.precision("f64"):
+        try:
+            found = read_machine(arguments.path, arguments.root, arguments.massless)
+        except BadInput:
+            _print_notes(tuple(description.notes))
+            raise
+    _print_notes(found.system.notes)
+    print(f"It can be simulated, with {counted(found.system.model.nv, 'speed')}.")
+    return 0
+
+
+def _contents(description: Description) -> str:
+    types = Counter(joint.type for joint in description.joints)
+    listed = ", ".join(f"{count} {name}" for name, count in types.items())
+    lines = [
+        f"{description.name} contains",
+        f"  {counted(len(description.bodies), 'body')}",
+        f"  {counted(len(description.joints), 'joint')}" + (f": {listed}" if listed else ""),
+    ]
+    mimics = sum(joint.mimic is not None for joint in description.joints)
+    others = {
+        "joint that follows another": mimics,
+        "named frame": len(description.frames),
+        "marker": len(description.markers),
+        "loop": len(description.loops),
+        "element": len(description.elements),
+        "prescribed motion": len(description.motions),
+    }
+    for noun, count in others.items():
+        if count:
+            lines.append(f"  {_counted(count, noun)}")
+    return "\n".join(lines)
+
+
+def _counted(count: int, noun: str) -> str:
+    if noun.startswith("joint that"):
+        return f"{count} {noun}" if count == 1 else f"{count} joints that follow another"
+    return counted(count, noun)
+
+
+def _print_notes(notes: tuple[str, ...]) -> None:
+    if not notes:
+        print("All of it is honoured.")
+        return
+    print("Not honoured, or not as written:")
+    for note in notes:
+        print(f"  {note}")

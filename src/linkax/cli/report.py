@@ -1,0 +1,137 @@
+"""The closing paragraph of a run, and the sentence of one that failed."""
+
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from linkax.cli.arguments import Machine
+from linkax.cli.run import Outcome, Plan
+
+
+WIDTH = 88
+
+
+def paragraph(
+    mechanism: Machine, plan: Plan, integrator: str, outcome: Outcome, files: Mapping[str, Path]
+) -> str:
+    """What ran, how well it kept its energy, how it ended, what it cost, where it is."""
+    sentences = [
+        _mechanism(mechanism),
+        _run(plan, integrator, outcome),
+        _energy(mechanism, outcome),
+        _ending(outcome),
+        _cost(plan, outcome),
+        _files(files, outcome),
+        notes_line(mechanism.system.notes, mechanism.path),
+    ]
+    return textwrap.fill(
+        " ".join(s for s in sentences if s), WIDTH, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def failure(outcome: Outcome) -> str | None:
+    """One sentence where a lane did not complete, else None."""
+    status = np.atleast_1d(outcome.status)
+    bad = np.flatnonzero(status)
+    if bad.size == 0:
+        return None
+    first = int(bad[0])
+    steps = int(np.atleast_1d(outcome.completed_steps)[first])
+    time = float(np.atleast_2d(outcome.columns["t"])[first, -1])
+    where = f"after {counted(steps, 'step')} (t = {time:.6g} s)"
+    reason = str(np.atleast_1d(outcome.sentence)[first])
+    if outcome.status.ndim == 0:
+        return f"the run did not complete, it stopped {where}: {_continued(reason)}"
+    return (
+        f"{bad.size} of {counted(status.size, 'lane')} did not complete; lane {first} stopped "
+        f"{where}: {_continued(reason)}"
+    )
+
+
+def _continued(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
+def counted(count: int, noun: str) -> str:
+    """A number and its noun, in the plural where due."""
+    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{count} {noun if count == 1 else plural}"
+
+
+def notes_line(notes: tuple[str, ...], path: Path) -> str:
+    """How many things a reader of the file should know of; `linkax check` has them in full."""
+    if not notes:
+        return ""
+    verb = "is" if len(notes) == 1 else "are"
+    things = "1 thing" if len(notes) == 1 else f"{len(notes)} things"
+    return f"{things} in the file {verb} not honoured; `linkax check {path}` lists them."
+
+
+def _mechanism(mechanism: Machine) -> str:
+    system = mechanism.system
+    bodies = counted(system.model.nb, "body")
+    joints = counted(len(system.model.joint_names), "joint")
+    speeds = counted(system.model.nv, "speed")
+    return f"{system.name} ({system.formulation} formulation) has {bodies}, {joints} and {speeds}."
+
+
+def _run(plan: Plan, integrator: str, outcome: Outcome) -> str:
+    lanes = f"{counted(outcome.status.size, 'lane')} of " if outcome.status.ndim else ""
+    steps = counted(plan.steps, "step")
+    saved = counted(plan.points, "point")
+    return (
+        f"The run took {lanes}{steps} of {plan.dt:g} s to t = {plan.steps * plan.dt:.6g} s by "
+        f"{integrator} and saved {saved}."
+    )
+
+
+def _energy(mechanism: Machine, outcome: Outcome) -> str:
+    energy = outcome.columns["energy"].astype(float)
+    lanes = energy.reshape(-1, *energy.shape[-2:])
+    total = lanes.sum(-1)
+    # The total holds the arbitrary zero of the potential; the largest kinetic energy does not.
+    largest = lanes[:, :, 0].max(axis=1)
+    change = np.abs(total[:, -1] - total[:, 0])
+    relative = np.divide(change, largest, out=np.zeros_like(change), where=largest > 0.0)
+    first = "The first lane's energy" if energy.ndim > 2 else "The energy"
+    text = f"{first} was {_joules(total[0, 0])} at the start and {_joules(total[0, -1])} at the end"
+    name = "a change" if mechanism.system.elements else "a drift"
+    text += f", {name} of {relative[0]:.2g} of the largest kinetic energy"
+    if energy.ndim > 2:
+        text += f" (at most {np.max(relative):.2g} over the lanes)"
+    if mechanism.system.elements:
+        text += ", damping in the joints included"
+    return text + "."
+
+
+def _joules(value: float) -> str:
+    return f"{value:.7g} J"
+
+
+def _ending(outcome: Outcome) -> str:
+    if outcome.status.ndim == 0:
+        return str(outcome.sentence)
+    good = int((outcome.status == 0).sum())
+    if good == outcome.status.size:
+        return f"All {counted(good, 'lane')} completed." if good > 1 else "The lane completed."
+    return (
+        f"{good} of {outcome.status.size} lanes completed; the others hold their last good state."
+    )
+
+
+def _cost(plan: Plan, outcome: Outcome) -> str:
+    simulated = float(np.sum(outcome.completed_steps, dtype=float)) * plan.dt
+    factor = simulated / outcome.running if outcome.running > 0.0 else 0.0
+    lanes = ", all lanes together" if outcome.status.ndim else ""
+    return (
+        f"Compiling took {outcome.compiling:.2f} s and running {outcome.running:.3g} s, "
+        f"{factor:.3g} times as fast as real time{lanes}."
+    )
+
+
+def _files(files: Mapping[str, Path], outcome: Outcome) -> str:
+    listed = ", ".join(f"{path} ({what})" for what, path in files.items())
+    lane = " Pictures show the first lane." if outcome.status.ndim and len(files) > 1 else ""
+    return f"Written: {listed}.{lane}"
