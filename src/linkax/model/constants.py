@@ -10,13 +10,12 @@ instead of tens of arrays, each of which would be a kernel to compile.
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
 from linkax.joints import AbstractJoint
-from linkax.math import quaternion
 from linkax.math.materialise import materialise
-from linkax.math.quaternion import Quaternion
 from linkax.math.safe import safe_divide, safe_norm
 from linkax.math.scalar import Scalar
 from linkax.model.model import Model
@@ -91,10 +90,28 @@ def mat3(x: Array) -> Mat3:
     return Mat3(*(x[..., i, j] for i in range(3) for j in range(3)))
 
 
+# R(q)_rc = sum_ij _QUADRATIC[i, j, r, c] q_i q_j for a unit quaternion (w, x, y, z).
+_QUADRATIC = np.zeros((4, 4, 3, 3))
+for _k in range(3):
+    _QUADRATIC[0, 0, _k, _k] = 1.0
+    for _r in range(3):
+        _QUADRATIC[_k + 1, _k + 1, _r, _r] = 1.0 if _r == _k else -1.0
+    _l, _m = (_k + 1) % 3, (_k + 2) % 3
+    _QUADRATIC[0, _m + 1, _k, _l], _QUADRATIC[0, _m + 1, _l, _k] = -2.0, 2.0
+    _QUADRATIC[_k + 1, _l + 1, _k, _l] = _QUADRATIC[_k + 1, _l + 1, _l, _k] = 2.0
+
+
 def rotations(attitude: Float[Array, "n 4"]) -> Float[Array, "n 3 3"]:
-    """Rotation matrices of quaternions of any norm."""
-    q = Quaternion(*(attitude[:, k] for k in range(4)))
-    return jnp.stack(quaternion.rotation(q), axis=-1).reshape(-1, 3, 3)
+    """Rotation matrices of quaternions of any norm but zero.
+
+    One product with a constant tensor: written out by entries it would be nine kernels to compile.
+    """
+    n = attitude.shape[0]
+    squares = attitude[:, :, None] * attitude[:, None, :]
+    square = jnp.sum(attitude * attitude, axis=1)
+    table = jnp.asarray(_QUADRATIC.reshape(16, 9), attitude.dtype)
+    flat = jnp.dot(squares.reshape(n, 16), table, precision=lax.Precision.HIGHEST)
+    return (flat / square[:, None]).reshape(n, 3, 3)
 
 
 def product(a: Float[Array, "n 3 3"], b: Float[Array, "n 3 k"]) -> Float[Array, "n 3 k"]:
@@ -115,18 +132,22 @@ def aligned(axis: Float[Array, "n 3"]) -> Float[Array, "n 3 3"]:
     (irrelevant) rotation about the axis jumps (Duff et al., J. Computer Graphics Techniques 6(1), 2017).
     """
     unit = safe_divide(axis, safe_norm(axis)[:, None])
-    x, y, z = unit[:, 0], unit[:, 1], unit[:, 2]
+    z = unit[:, 2, None, None]
     s = jnp.where(z >= 0.0, 1.0, -1.0).astype(axis.dtype)
-    a = -1.0 / (s + z)
-    b = x * y * a
-    entries = (1.0 + s * x * x * a, b, x, s * b, s + y * y * a, y, -s * x, -y, z)
-    return jnp.stack(entries, axis=-1).reshape(-1, 3, 3)
+    identity = jnp.eye(3, dtype=axis.dtype)[None]
+    up = identity[:, 2]
+    across = unit * (1.0 - up)
+    signed = across * jnp.where(identity[:, 0] > 0.0, s[:, :, 0], 1.0)
+    # diag(1, s, z) + across up^T - up signed^T - across signed^T/(s + z)
+    diagonal = jnp.concatenate([jnp.ones_like(s), s, z], axis=1) * identity
+    tilt = across[:, :, None] * (up[:, None] - signed[:, None] / (s + z))
+    return diagonal + tilt - up[:, :, None] * signed[:, None]
 
 
 def joint_turns(model: Model) -> Float[Array, "nb 3 3"]:
     """From each joint's canonical frame to F: onto the axis for the types that have one."""
     uses = jnp.asarray([joint.uses_axis for joint in model.topology.joints], bool)
-    identity = jnp.eye(3, dtype=model.dtype)
+    identity = jnp.eye(3, dtype=model.dtype)[None]
     return jnp.where(uses[:, None, None], aligned(model.axis), identity)
 
 
@@ -160,7 +181,7 @@ def _inertia(model: Model, R: Array, p: Array) -> tuple[Array, Array]:
     symmetric = 0.5 * (model.inertia + transposed(model.inertia))
     com, half = materialise((p + product(R, model.com[:, :, None]), product(R, symmetric)))
     central = product(half, transposed(R))
-    square = jnp.sum(com * com, axis=1, keepdims=True) * jnp.eye(3, dtype=model.dtype)
+    square = jnp.sum(com * com, axis=1, keepdims=True) * jnp.eye(3, dtype=model.dtype)[None]
     i = central + model.mass[:, None, None] * (square - com * jnp.swapaxes(com, -1, -2))
-    six = [i[:, r, c] for r, c in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
-    return com * model.mass[:, None, None], jnp.stack(six, axis=-1)
+    six = i.reshape(-1, 9)[:, np.asarray([0, 4, 8, 1, 2, 5])]
+    return com * model.mass[:, None, None], six
