@@ -22,7 +22,6 @@ from linkax.model.tree import followings, unattached
 
 # Linear before angular there, angular before linear here.
 SWAPPED = (3, 4, 5, 0, 1, 2)
-PARTS = "frame_rotations", "frame_positions"
 
 
 class States(NamedTuple):
@@ -40,7 +39,7 @@ class Robot(NamedTuple):
     model: Model
     theirs: pin.Model
     G: np.ndarray  # (their nv, our nv)
-    frames: tuple[str, ...]  # whose Jacobians are compared
+    frames: tuple[str, ...]  # whose poses and Jacobians are compared
     welded: tuple[str, ...]  # massless joints held still on both sides
 
 
@@ -139,14 +138,18 @@ def _spanning(model: Model) -> np.ndarray:
 
 
 def _frames(model: Model, theirs: pin.Model) -> tuple[str, ...]:
-    """The last moving body, and a merged link in the middle and at the end of those there are."""
-    known = [name for name in model.frame_names if theirs.existFrame(name, pin.FrameType.BODY)]
+    """A link on the last body and one on the body halfway: merged ones where there are any."""
     t = model.topology
-    carrier = dict(zip(t.frame_names, t.frame_bodies, strict=True))
-    merged = [n for n in known if n not in t.body_names and carrier[n] >= 0]
-    moving = [name for name in t.body_names if name in known]
-    picked = [*moving[-1:], *merged[-1:], *merged[len(merged) // 2 :][:1]]
-    return tuple(dict.fromkeys(picked))
+    chosen = []
+    for body in (t.nb - 1, t.nb // 2) if t.nb else ():
+        carried = [
+            name
+            for name, carrier in zip(t.frame_names, t.frame_bodies, strict=True)
+            if carrier == body and theirs.existFrame(name, pin.FrameType.BODY)
+        ]
+        merged = [name for name in carried if name != t.body_names[body]]
+        chosen.append((merged or carried)[-1])
+    return tuple(chosen)
 
 
 def their_q(robot: Robot, q: np.ndarray) -> np.ndarray:
@@ -233,7 +236,7 @@ def _frame_answers(robot: Robot, data, q, speeds) -> dict[str, np.ndarray]:
         jacobians.append(pin.getFrameJacobian(theirs, data, frame, axes)[swap] @ robot.G)
         rate = pin.getFrameClassicalAcceleration(theirs, data, frame, axes)
         rates.append(rate.vector[swap])
-    poses = [data.oMf[theirs.getFrameId(name, pin.FrameType.BODY)] for name in all_frames(robot)]
+    poses = [data.oMf[theirs.getFrameId(name, pin.FrameType.BODY)] for name in robot.frames]
     nv = robot.model.nv
     return {
         "jacobians": np.asarray(jacobians).reshape(-1, 6, nv),
@@ -242,8 +245,3 @@ def _frame_answers(robot: Robot, data, q, speeds) -> dict[str, np.ndarray]:
         "frame positions": np.asarray([p.translation for p in poses]).reshape(-1, 3),
     }
 
-
-def all_frames(robot: Robot) -> tuple[str, ...]:
-    """The frames that both libraries know."""
-    exists = robot.theirs.existFrame
-    return tuple(n for n in robot.model.frame_names if exists(n, pin.FrameType.BODY))

@@ -7,7 +7,8 @@ import contextlib
 import os
 
 import jax
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from linkax.cli.arguments import BadInput
 
@@ -36,7 +37,7 @@ def lanes_over(devices: int | None) -> NamedSharding | None:
             f"--devices asks for {devices} devices, but there "
             f"{'is' if len(found) == 1 else 'are'} {len(found)} ({found[0].platform})."
         )
-    mesh = jax.make_mesh((devices,), (LANES,), devices=found[:devices])
+    mesh = Mesh(np.array(found[:devices]), (LANES,), axis_types=(AxisType.Auto,))
     return NamedSharding(mesh, PartitionSpec(LANES))
 
 

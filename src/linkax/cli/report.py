@@ -11,6 +11,8 @@ from linkax.cli.run import Outcome, Plan
 
 
 WIDTH = 88
+# Energies below this fraction of the largest kinetic energy are zero.
+ROUND_OFF = 1e-13
 
 
 def paragraph(
@@ -78,36 +80,36 @@ def _mechanism(mechanism: Machine) -> str:
 
 
 def _run(plan: Plan, integrator: str, outcome: Outcome) -> str:
-    lanes = f"{counted(outcome.status.size, 'lane')} of " if outcome.status.ndim else ""
+    lanes = (
+        f"{counted(outcome.status.size, 'lane')} of it were" if outcome.status.ndim else "It was"
+    )
     steps = counted(plan.steps, "step")
-    saved = counted(plan.points, "point")
     return (
-        f"The run took {lanes}{steps} of {plan.dt:g} s to t = {plan.steps * plan.dt:.6g} s by "
-        f"{integrator} and saved {saved}."
+        f"{lanes} run for {steps} of {plan.dt:g} s, to t = {plan.steps * plan.dt:.6g} s, by "
+        f"{integrator}, and {counted(plan.points, 'point')} saved."
     )
 
 
 def _energy(mechanism: Machine, outcome: Outcome) -> str:
     energy = outcome.columns["energy"].astype(float)
     lanes = energy.reshape(-1, *energy.shape[-2:])
-    total = lanes.sum(-1)
+    batch = energy.ndim > 2
+    whose = "The first lane's energy" if batch else "The energy"
+    if not np.isfinite(lanes[0]).all():
+        return f"{whose} did not stay finite."
     # The total holds the arbitrary zero of the potential; the largest kinetic energy does not.
     largest = lanes[:, :, 0].max(axis=1)
-    change = np.abs(total[:, -1] - total[:, 0])
-    relative = np.divide(change, largest, out=np.zeros_like(change), where=largest > 0.0)
-    first = "The first lane's energy" if energy.ndim > 2 else "The energy"
-    text = f"{first} was {_joules(total[0, 0])} at the start and {_joules(total[0, -1])} at the end"
-    name = "a change" if mechanism.system.elements else "a drift"
-    text += f", {name} of {relative[0]:.2g} of the largest kinetic energy"
-    if energy.ndim > 2:
-        text += f" (at most {np.max(relative):.2g} over the lanes)"
-    if mechanism.system.elements:
-        text += ", damping in the joints included"
+    total = lanes.sum(axis=-1)
+    total[np.abs(total) < ROUND_OFF * largest[:, None]] = 0.0
+    good = np.isfinite(lanes).all(axis=(1, 2)) & (largest > 0.0)
+    change = np.abs(total[good, -1] - total[good, 0]) / largest[good]
+    text = f"{whose} was {total[0, 0]:.7g} J at the start and {total[0, -1]:.7g} J at the end"
+    if good[0]:
+        damped = bool(mechanism.system.elements)
+        text += f", a {'change' if damped else 'drift'} of {change[0]:.2g} of the largest kinetic"
+        text += " energy" + (f" (over all lanes at most {change.max():.2g})" if batch else "")
+        text += "; damping in the joints is part of it" if damped else ""
     return text + "."
-
-
-def _joules(value: float) -> str:
-    return f"{value:.7g} J"
 
 
 def _ending(outcome: Outcome) -> str:

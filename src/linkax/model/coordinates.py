@@ -41,7 +41,7 @@ def _by_class(topology: Topology, method: str, arguments, kinds: str, result: st
             places += [starts[result][body] + k for body in free]
     if not columns:
         return jnp.zeros((0,), arguments[0].dtype)
-    return take(jnp.concatenate(columns), list(np.argsort(places)))
+    return take(jnp.concatenate(columns), [int(i) for i in np.argsort(places)])
 
 
 def integrate(topology: Topology, q: Array, dv: Array) -> Array:

@@ -1,5 +1,6 @@
 """A model: the physical numbers of a tree of bodies, as leaves, on a static topology."""
 
+import dataclasses
 import difflib
 
 import equinox as eqx
@@ -113,10 +114,8 @@ class Model(eqx.Module):
 
     def with_unroll(self, unroll: int) -> "Model":
         """The same model whose recursions compile `unroll` bodies side by side (0: all written out)."""
-        import dataclasses
-
-        return eqx.tree_at(
-            lambda m: m.topology, self, dataclasses.replace(self.topology, unroll=unroll)
+        return dataclasses.replace(
+            self, topology=dataclasses.replace(self.topology, unroll=unroll)
         )
 
 

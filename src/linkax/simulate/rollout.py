@@ -97,7 +97,7 @@ def _advance(system: System, integrator: AbstractIntegrator, controls: ControlsL
         status = Status.where(running, status, carry.status)
         good = status == Status.completed
         kept = jax.tree.map(lambda new, old: jnp.where(good, new, old), after, carry.state)
-        return _Carry(kept, status, carry.completed + good), None
+        return _Carry(kept, status, carry.completed + good.astype(jnp.int32)), None
 
     return one
 
