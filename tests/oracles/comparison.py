@@ -169,7 +169,7 @@ def _alike(jobs: list[tuple[Job, oracle.Robot]]) -> list[Comparison]:
 
 
 def comparisons(jobs: Iterable[Job], workers: int = 2) -> Iterator[Comparison]:
-    """Compares every robot, those of one structure together, in the order in which they are done.
+    """Compares every robot, those of one structure together, the most frequent structures first.
 
     While one worker traces (Python, one at a time), another's function is compiled.
     """
@@ -179,5 +179,5 @@ def comparisons(jobs: Iterable[Job], workers: int = 2) -> Iterator[Comparison]:
         key = nameless(robot).topology if robot.model.nv else robot.model.topology
         groups.setdefault(key, []).append((job, robot))
     with ThreadPoolExecutor(workers) as pool:
-        for results in pool.map(_alike, groups.values()):
+        for results in pool.map(_alike, sorted(groups.values(), key=len, reverse=True)):
             yield from results

@@ -106,11 +106,11 @@ def main() -> int:
     for c in comparisons(Job(path, root) for path in chosen for root in told.roots):
         results.append(c)
         print(line(c), flush=True)
+        if told.markdown is not None:  # after each: a long sweep that is stopped leaves what it has
+            told.markdown.parent.mkdir(parents=True, exist_ok=True)
+            told.markdown.write_text(markdown(results, told.roots))
     good, total = passed(results)
     print(f"{good} of {total} robots agree with Pinocchio within {TOLERANCE:.0e}.")
-    if told.markdown is not None:
-        told.markdown.parent.mkdir(parents=True, exist_ok=True)
-        told.markdown.write_text(markdown(results, told.roots))
     return 0 if good == total else 1
 
 

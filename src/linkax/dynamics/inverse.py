@@ -106,7 +106,7 @@ def _joint_force(joint: type[AbstractJoint], children: Force, x):
     """Inward: what a body and all that it carries ask of the joint."""
     row, state, (rotation, force) = x
     at = joint_frame_of(row)
-    force = force + children
+    force = materialise(force + children)
     X = restored_pose(joint, at, state.q, rotation)
     S = joint.subspace(state.q, at.pitch)
     tau = tuple(

@@ -29,15 +29,16 @@ def tree_mass_matrix(model: Model, q: Float[Array, " tree_nq"]) -> Float[Array, 
     columns = motion_columns(model, q)
     F = composite_momenta(model, columns)
     S = columns.motions
-    products = [
-        s[:, None] * f[None, :]
-        for s, f in zip((*S.angular, *S.linear), (*F.angular, *F.linear), strict=True)
-    ]
-    full = sum(products[1:], products[0])
+
+    def pairs(rows, columns) -> Array:
+        terms = [r[:, None] * c[None, :] for r, c in zip(rows, columns, strict=True)]
+        return sum(terms[1:], terms[0])
+
+    # Both triangles are written out: transposing one costs more than computing it again.
+    S, F = (*S.angular, *S.linear), (*F.angular, *F.linear)
     carries = _carried_pairs(model.topology)
-    half = jnp.where(carries, full, 0.0)
-    matrix = jnp.where(carries, half, half.T)
-    return matrix + jnp.diag(model.armature)
+    lower = jnp.where(carries.T, pairs(F, S), 0.0)
+    return jnp.where(carries, pairs(S, F), lower) + jnp.diag(model.armature)
 
 
 def mass_matrix(model: Model, q: Float[Array, " nq"]) -> Float[Array, "nv nv"]:

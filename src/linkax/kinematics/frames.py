@@ -115,6 +115,7 @@ def _move(joint: type[AbstractJoint], parent: _Frame, x):
                 + R @ own.linear
                 + cross(frame.angular, slide),
             )
+    frame = materialise(frame)
     return frame, frame
 
 

@@ -49,8 +49,8 @@ def _rooted_pose(joint: type[AbstractJoint], parent: _Rooted, x):
     pose = parent.pose @ joint_pose(joint, at, q)
     held = Vec3(*(jnp.where(is_root, 0.0, p) for p in pose.translation))
     pose = materialise(Transform(pose.rotation, held))
-    columns = joint.subspace(q, at.pitch)
-    return _Rooted(pose), (tuple(pose.motion_to_parent(s) for s in columns), pose)
+    columns = tuple(pose.motion_to_parent(s) for s in joint.subspace(q, at.pitch))
+    return _Rooted(pose), (columns, pose)
 
 
 class Columns(NamedTuple):
@@ -96,6 +96,7 @@ def _composite(joint: type[AbstractJoint], children: RigidInertia, x):
     """Inward: the momentum of a body and all that it carries, for each speed of its joint alone."""
     row, pose, columns = x
     carried = inertia_of(row).to_parent(pose) + children
+    carried = materialise(carried)
     return carried, tuple(carried @ s for s in columns)
 
 

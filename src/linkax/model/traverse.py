@@ -146,7 +146,7 @@ def _write_outward(topology, run, step, ground, previous, registers, x):
         parent = {PREVIOUS: previous, FROM_GROUND: ground}.get(source)
         value, y = step(run.joint, registers[source] if parent is None else parent, _row(x, i))
         # What a scan's carry does by itself: each value is evaluated once, not in each of its users.
-        previous, y = materialise((_dense(value, ground), y))
+        previous = materialise(_dense(value, ground))
         if keep != UNKEPT:
             registers[keep] = previous
         ys.append(_dense_out(y, ground))
@@ -209,7 +209,7 @@ def _write_inward(topology, run, first_child, step, like, waiting, registers, x)
         if run.keep[i] != UNKEPT:
             children = _add(children, registers.pop(run.keep[i], nothing))
         given, y = step(run.joint, children, _row(x, i))
-        given, y = materialise((given, y))
+        given = materialise(given)
         if run.source[i] >= 0:
             registers[run.source[i]] = _add(registers.get(run.source[i], nothing), given)
         waiting = given
