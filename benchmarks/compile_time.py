@@ -1,6 +1,6 @@
 """How long do forward dynamics and its gradient take to trace and compile, cold, and to run?
 
-    python benchmarks/compile_time.py [--models chain10 chain100 g1_29dof_rev_1_0] [--batch 0 1024] [--json FILE]
+    python benchmarks/compile_time.py [--models chain10 g1_29dof_rev_1_0] [--batch 0 1024] [--json FILE]
 
 Each case is a process of its own without a compilation cache, so that nothing is warm. `chainN` is a serial
 chain of our library; other names are URDF files of the package `example-robot-data`, with a floating root.
@@ -34,7 +34,9 @@ def load_model(name: str):
     data = Path(sysconfig.get_path("purelib")) / "cmeel.prefix/share/example-robot-data/robots"
     found = sorted(data.rglob(f"{name}.urdf"))
     if not found:
-        raise SystemExit(f"no {name}.urdf: pip install example-robot-data, or use --models chain10 chain100")
+        raise SystemExit(
+            f"no {name}.urdf: pip install example-robot-data, or use --models chain10 chain100"
+        )
     return lx.load(found[0], root="floating").model
 
 
@@ -93,7 +95,8 @@ def main() -> None:
         print(json.dumps(measure(name, what, int(batch))))
         return
     rows = []
-    print(f"{'model':20} {'':9} {'batch':>5} {'trace s':>8} {'compile s':>9} {'both':>6} {'target':>6} {'run ms':>8}")
+    head = ("model", "", "batch", "trace s", "compile s", "both", "target", "run ms")
+    print("{:20} {:9} {:>5} {:>8} {:>9} {:>6} {:>6} {:>8}".format(*head))
     for name in options.models:
         for what in ("value", "gradient"):
             for batch in options.batch:

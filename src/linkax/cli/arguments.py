@@ -48,12 +48,17 @@ def one_of(names: Iterable[str], noun: str) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if text not in valid:
-            raise argparse.ArgumentTypeError(
-                f"there is no {noun} `{text}`;{suggestion(text, valid)}"
-            )
+            near = [name for name in valid if _letters(text) in _letters(name)]
+            hint = suggestion(near[0] if near else text, near or valid)
+            raise argparse.ArgumentTypeError(f"there is no {noun} `{text}`;{hint}")
         return text
 
     return read
+
+
+def _letters(name: str) -> str:
+    """What is left of a name when case and hyphens do not count: RungeKutta4 is runge-kutta4."""
+    return name.lower().replace("-", "").replace("_", "") or "-"
 
 
 def positive_number(unit: str) -> Callable[[str], float]:

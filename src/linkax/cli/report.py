@@ -80,13 +80,13 @@ def _mechanism(mechanism: Machine) -> str:
 
 
 def _run(plan: Plan, integrator: str, outcome: Outcome) -> str:
-    lanes = (
-        f"{counted(outcome.status.size, 'lane')} of it were" if outcome.status.ndim else "It was"
-    )
-    steps = counted(plan.steps, "step")
+    what = "It was"
+    if outcome.status.ndim:
+        what = f"{counted(outcome.status.size, 'lane')} of it were"
     return (
-        f"{lanes} run for {steps} of {plan.dt:g} s, to t = {plan.steps * plan.dt:.6g} s, by "
-        f"{integrator}, and {counted(plan.points, 'point')} saved."
+        f"{what} run for {counted(plan.steps, 'step')} of {plan.dt:g} s, to "
+        f"t = {plan.steps * plan.dt:.6g} s, by {integrator}, and "
+        f"{counted(plan.points, 'point')} saved."
     )
 
 

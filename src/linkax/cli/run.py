@@ -1,13 +1,14 @@
 """A run in chunks: one compiled function, called until the steps are done.
 
-Chunks exist so that progress shows and memory of the device stays small; their points are kept on
-the host. All have the same number of steps; what the last one computes beyond the end is dropped.
-Only where `save_every` does not divide the steps is a second, shorter one compiled, so that the last
-point is exactly the end.
+Chunks exist so that progress shows and memory of the device stays small; the points they save are
+kept on the host. All have the same number of steps, so that there is one compilation: what the last
+one computes beyond the end is dropped. Where `save_every` does not divide the steps, chunks save at
+a finer spacing that does, and the points wanted are picked from those.
 """
 
 import dataclasses
 import functools as ft
+import math
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -25,9 +26,9 @@ from linkax.simulate import AbstractIntegrator, Status, simulate
 from linkax.system import State, System, energy
 
 
-# Points a chunk: few enough to show progress, many enough that calling costs little.
+# Chunks short enough to show progress, long enough that calling them costs little.
 MOST_CHUNKS = 200
-FEWEST_POINTS = 20
+FEWEST_STEPS = 20
 CHUNK_BYTES = 2**28
 
 
@@ -44,6 +45,16 @@ class Plan:
     def points(self) -> int:
         """Saved points: the start, every save_every-th step, and the end."""
         return 1 + -(-self.steps // self.save_every)
+
+    @property
+    def spacing(self) -> int:
+        """Steps between points of a chunk: every point to save, and the end, is one of them."""
+        return math.gcd(self.steps, self.save_every)
+
+    def saved(self, steps: np.ndarray) -> np.ndarray:
+        """Which of these numbers of steps end at a saved point."""
+        regular = steps % self.save_every == 0
+        return (steps <= self.steps) & (regular | (steps == self.steps))
 
 
 class Outcome(NamedTuple):
@@ -110,7 +121,7 @@ def _advance(
         dt=plan.dt,
         steps=steps,
         integrator=plan.integrator,
-        save_every=min(plan.save_every, steps),
+        save_every=plan.spacing,
     )
     done = jnp.minimum(new.completed_steps, limit)
     status = Status.where(done < limit, new.status, Status.completed)
@@ -124,35 +135,29 @@ def _advance(
         (new.t, new.q, new.v, new.z),
         (began.t, began.q, began.v, began.z),
     )
-    columns = jax.vmap(lambda t, q, v, z: _columns(system, State(t, q, v, z, began.pseudo)))(
-        *points
-    )
-    return after, columns
+
+    def saved(t, q, v, z):
+        return _columns(system, State(t, q, v, z, began.pseudo))
+
+    return after, jax.vmap(saved)(*points)
 
 
-def _chunk_points(plan: Plan, bytes_a_point: int) -> int:
-    """Saved points of a chunk, so that chunks are neither many nor large, and come out even."""
-    points = plan.steps // plan.save_every
-    size = max(-(-points // MOST_CHUNKS), min(points, FEWEST_POINTS))
-    size = max(1, min(size, CHUNK_BYTES // max(1, bytes_a_point)))
-    return -(-points // -(-points // size)) if points else 0
+def _chunk_steps(plan: Plan, bytes_a_point: int) -> int:
+    """Steps of a chunk, a multiple of the spacing, so that chunks come out even."""
+    points = plan.steps // plan.spacing
+    wanted = max(-(-plan.steps // MOST_CHUNKS), FEWEST_STEPS)
+    size = min(-(-wanted // plan.spacing), points, CHUNK_BYTES // max(1, bytes_a_point))
+    return plan.spacing * -(-points // -(-points // max(1, size)))
 
 
-class _Compiled(NamedTuple):
-    call: Callable[..., Any]
-    steps: int
-    seconds: float
-
-
-def _compile(plan: Plan, steps: int, system: System, carry: Carry, sharding) -> _Compiled:
-    """The chunk of so many steps, compiled for these arguments, without being run."""
-    function = ft.partial(_advance, plan=plan, steps=steps)
+def _compiled(function: Callable[..., Any], system: System, carry: Carry, sharding):
+    """The chunk compiled for these arguments, without being run, and the seconds it took."""
     if carry.completed.ndim:
         function = jax.vmap(function, in_axes=(None, 0, None, None))
     began = time.perf_counter()
     jitted = jax.jit(function) if sharding is None else jax.jit(function, out_shardings=sharding)
     call = jitted.lower(system, carry, *_scalars(0.0, 0, sharding, carry.state.t.dtype)).compile()
-    return _Compiled(call, steps, time.perf_counter() - began)
+    return call, time.perf_counter() - began
 
 
 def _scalars(start: float, limit: int, sharding: NamedSharding | None, real):
@@ -171,7 +176,6 @@ def run(
     plan: Plan,
     *,
     sharding: NamedSharding | None = None,
-    compiling: Callable[[], None] = lambda: None,
     advanced: Callable[[int], None] = lambda steps: None,
 ) -> Outcome:
     """Runs one sample, or the lanes of a batched state, over the plan's steps.
@@ -181,62 +185,55 @@ def run(
         state: start at time zero; leads with (lanes,) for a batch.
         plan: steps and method.
         sharding: of the lanes over devices; one device if None.
-        compiling: called before each compilation.
-        advanced: called with the number of steps after each chunk.
+        advanced: called with a number of steps: 0 when all is compiled, then those of each chunk.
     """
     leading = state.t.shape
     carry = _first_carry(state, leading)
     if sharding is not None:
         carry = jax.device_put(carry, sharding)
         system = jax.device_put(system, replicated(sharding))
-    lanes = leading[0] if leading else 1
-    whole = plan.save_every * _chunk_points(plan, saved_bytes(system, lanes, 1))
-    history = _History(leading, plan.points)
-    seconds = {"compiling": 0.0, "running": 0.0}
-    compiled: _Compiled | None = None
-    done = 0
-    while done < plan.steps:
-        # What is left beyond the last multiple of save_every is a chunk of its own.
-        left = plan.steps - plan.steps % plan.save_every - done
-        size = whole if left > 0 else plan.steps % plan.save_every
-        if compiled is None or compiled.steps != size:
-            compiling()
-            compiled = _compile(plan, size, system, carry, sharding)
-            seconds["compiling"] += compiled.seconds
-        limit = min(size, left) if left > 0 else size
-        began = time.perf_counter()
+    size = _chunk_steps(plan, saved_bytes(system, leading[0] if leading else 1, 1))
+    call, compiling = _compiled(
+        ft.partial(_advance, plan=plan, steps=size), system, carry, sharding
+    )
+    advanced(0)
+    history = _History(leading, plan)
+    began = time.perf_counter()
+    for done in range(0, plan.steps, size):
+        limit = min(size, plan.steps - done)
         scalars = _scalars(done * plan.dt, limit, sharding, state.t.dtype)
-        carry, columns = compiled.call(system, carry, *scalars)
-        history.append(columns, -(-limit // plan.save_every))
-        seconds["running"] += time.perf_counter() - began
-        done += limit
+        carry, columns = call(system, carry, *scalars)
+        history.append(columns, done)
         advanced(limit)
     codes, sentences = status_words(carry.status)
-    return Outcome(history.columns, codes, sentences, np.asarray(carry.completed), **seconds)
+    completed = np.asarray(carry.completed)
+    running = time.perf_counter() - began
+    return Outcome(history.columns, codes, sentences, completed, compiling, running)
 
 
 class _History:
     """Columns on the host, filled in place: joining chunks at the end would double the memory."""
 
-    def __init__(self, leading: tuple[int, ...], points: int):
+    def __init__(self, leading: tuple[int, ...], plan: Plan):
         self.axis = len(leading)
-        self.points = points
+        self.plan = plan
         self.filled = 0
         self.columns: dict[str, np.ndarray] = {}
 
-    def append(self, columns: dict[str, Array], count: int) -> None:
-        """Keeps the first `count` points after a chunk's start; the very first start too."""
-        first = 0 if self.filled == 0 else 1
-        end = self.filled + count + 1 - first
+    def append(self, columns: dict[str, Array], done: int) -> None:
+        """Keeps the points to save of a chunk that began after `done` steps."""
+        steps = done + self.plan.spacing * np.arange(columns["t"].shape[self.axis])
+        wanted = self.plan.saved(steps)
+        # A chunk's first point is the last one of the chunk before.
+        wanted[0] = done == 0
+        end = self.filled + int(wanted.sum())
         lead = (slice(None),) * self.axis
         for name, column in columns.items():
             new = np.asarray(column)
             if name not in self.columns:
-                shape = (*new.shape[: self.axis], self.points, *new.shape[self.axis + 1 :])
+                shape = (*new.shape[: self.axis], self.plan.points, *new.shape[self.axis + 1 :])
                 self.columns[name] = np.empty(shape, new.dtype)
-            self.columns[name][(*lead, slice(self.filled, end))] = new[
-                (*lead, slice(first, count + 1))
-            ]
+            self.columns[name][(*lead, slice(self.filled, end))] = new[(*lead, wanted)]
         self.filled = end
 
 

@@ -1,10 +1,9 @@
 """`linkax simulate`: a file in, a result file out, with a page and a picture if asked for."""
 
 import argparse
-import contextlib
 import json
+import math
 import sys
-from collections.abc import Iterator
 from importlib import util
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -148,6 +147,7 @@ def command(arguments: argparse.Namespace) -> int:
         mechanism = read_machine(
             arguments.path, arguments.root, arguments.massless, arguments.formulation
         )
+        _check_moving(mechanism)
         settings = _settings(arguments, mechanism)
         out = arguments.out or _default_file(mechanism.system.name)
         _check_memory(mechanism.system, settings)
@@ -191,10 +191,10 @@ def _settings(arguments: argparse.Namespace, mechanism: Machine) -> Settings:
     def choice(option, from_file, default):
         return next(x for x in (option, from_file, default) if x is not None)
 
-    with input_errors(f"{mechanism.path}: [run] "), _read_like_options():
-        duration = choice(arguments.duration, _positive(said.duration), DURATION)
-        dt = choice(arguments.dt, _positive(said.dt), DT)
-        known = said.integrator and one_of(INTEGRATORS, "integrator")(said.integrator)
+    with input_errors(f"{mechanism.path}: [run] "):
+        duration = choice(arguments.duration, _positive("duration", said.duration), DURATION)
+        dt = choice(arguments.dt, _positive("dt", said.dt), DT)
+        known = _integrator(said.integrator)
     integrator = choice(arguments.integrator, known, INTEGRATOR)
     # The end is at the duration, or at the first step beyond it; round-off is not a step.
     count = duration / dt
@@ -216,17 +216,26 @@ def _settings(arguments: argparse.Namespace, mechanism: Machine) -> Settings:
     )
 
 
-def _positive(value: float | None) -> float | None:
-    return None if value is None else positive_number("seconds")(str(value))
+def _positive(key: str, value: float | None) -> float | None:
+    if value is not None and not (math.isfinite(value) and value > 0.0):
+        raise ValueError(f"{key} is {value:g}, but it must be a positive number of seconds.")
+    return value
 
 
-@contextlib.contextmanager
-def _read_like_options() -> Iterator[None]:
-    """The file's values are read by what reads the options; their errors are the file's."""
+def _integrator(name: str | None) -> str | None:
+    """The file's integrator is read by what reads the option."""
     try:
-        yield
+        return name and one_of(INTEGRATORS, "integrator")(name)
     except argparse.ArgumentTypeError as error:
-        raise ValueError(str(error)) from error
+        raise ValueError(f"{error}") from error
+
+
+def _check_moving(mechanism: Machine) -> None:
+    if mechanism.system.model.nb == 0:
+        raise BadInput(
+            f"{mechanism.path}: nothing in it moves, all bodies are fixed to the ground; "
+            "give it a joint that moves, or use --root floating."
+        )
 
 
 def _check_memory(system: System, settings: Settings) -> None:
@@ -271,23 +280,15 @@ def _run_with_progress(
     state = system.initial_state()
     if settings.lanes is not None:
         state = _perturbed(system, settings.lanes, settings.spread, settings.seed)
-    with tqdm(total=settings.plan.steps, unit="step", file=sys.stderr, leave=True) as bar:
-
-        def compiling() -> None:
-            bar.set_description("compiling")
+    with tqdm(desc="compiling", total=settings.plan.steps, unit="step", file=sys.stderr) as bar:
 
         def advanced(steps: int) -> None:
-            bar.set_description("running", refresh=False)
+            if steps == 0:  # the clock starts when all is compiled
+                bar.set_description("running", refresh=False)
+                bar.reset()
             bar.update(steps)
 
-        return run(
-            system,
-            state,
-            settings.plan,
-            sharding=sharding,
-            compiling=compiling,
-            advanced=advanced,
-        )
+        return run(system, state, settings.plan, sharding=sharding, advanced=advanced)
 
 
 # --- after the run ---

@@ -58,7 +58,9 @@ def _momentum_about(model: Model, k: Kinematics, point: Float[Array, "3"]) -> Fl
     return jnp.stack([jnp.sum(x) for x in (*angular, *linear)])
 
 
-def kinetic_energy(model: Model, q: Float[Array, " nq"], v: Float[Array, " nv"]) -> Float[Array, ""]:
+def kinetic_energy(
+    model: Model, q: Float[Array, " nq"], v: Float[Array, " nv"]
+) -> Float[Array, ""]:
     """v^T M v / 2 [J], armature included."""
     k = kinematics(model, q, v)
     assert k.com_velocity is not None

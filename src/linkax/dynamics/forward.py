@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from linkax.dynamics.articulated import BodyFactor, Scalars, factor_body, filter_body, smooth_body
+from linkax.dynamics.articulated import BodyFactor, factor_body, filter_body, smooth_body
 from linkax.dynamics.inverse import (
     Moving,
     motion_ground,
@@ -29,7 +29,15 @@ from linkax.model.constants import (
 from linkax.model.model import Model
 from linkax.model.traverse import body_lanes, inward, joint_lanes, outward, stack_joints
 from linkax.spatial.inertia import ArticulatedInertia, articulated
-from linkax.spatial.motion import NO_FORCE, NO_MOTION, Force, Motion, combine, cross_force, cross_motion
+from linkax.spatial.motion import (
+    NO_FORCE,
+    NO_MOTION,
+    Force,
+    Motion,
+    combine,
+    cross_force,
+    cross_motion,
+)
 from linkax.spatial.vector import Mat3, Sym3
 
 
@@ -63,7 +71,7 @@ def _velocity_terms(joint: type[AbstractJoint], parent: Moving, x):
     relative = combine(joint.subspace(q, at.pitch), v)
     velocity = materialise(X.motion_to_child(parent.velocity) + relative)
     pose, force = parent.pose, None
-    if push is not None:
+    if push is not None and parent.pose is not None:
         pose = parent.pose @ X
         force = pushed(push, pose)
     return Moving(velocity, None, pose), (X.rotation, velocity, force)
@@ -101,9 +109,7 @@ def _accelerate(joint: type[AbstractJoint], parent: Motion, x):
     at = joint_frame_of(row)
     X = restored_pose(joint, at, q, rotation)
     carried = X.motion_to_child(parent) + _velocity_change(joint, at.pitch, q, v, velocity)
-    qdd, acceleration = smooth_body(
-        f, joint.subspace(q, at.pitch), excess, materialise(carried)
-    )
+    qdd, acceleration = smooth_body(f, joint.subspace(q, at.pitch), excess, materialise(carried))
     return acceleration, qdd
 
 
@@ -147,9 +153,7 @@ def _smooth(joint: type[AbstractJoint], parent: Motion, x):
     row, q, rotation, f, excess = x
     at = joint_frame_of(row)
     carried = restored_pose(joint, at, q, rotation).motion_to_child(parent)
-    qdd, acceleration = smooth_body(
-        f, joint.subspace(q, at.pitch), excess, materialise(carried)
-    )
+    qdd, acceleration = smooth_body(f, joint.subspace(q, at.pitch), excess, materialise(carried))
     return acceleration, qdd
 
 

@@ -92,11 +92,12 @@ def _net_force(joint: type[AbstractJoint], parent: Moving, x):
     relative = combine(S, state.v)
     velocity = materialise(X.motion_to_child(parent.velocity) + relative)
     change = joint.bias(state.q, state.v, at.pitch) + cross_motion(velocity, relative)
+    assert parent.acceleration is not None
     acceleration = X.motion_to_child(parent.acceleration) + combine(S, state.a) + change
     acceleration = materialise(acceleration)
     force = inertia @ acceleration + cross_force(velocity, inertia @ velocity)
     pose = parent.pose
-    if push is not None:
+    if push is not None and parent.pose is not None:
         pose = parent.pose @ X
         force = force - pushed(push, pose)
     return Moving(velocity, acceleration, pose), (X.rotation, force)
@@ -139,7 +140,9 @@ def tree_inverse_dynamics(
     states = [JointState(*part) for part in zip(*parts, rotors, strict=True)]
     pushes = push_lanes(model, packed, wrenches)
     ground = motion_ground(model, gravity, wrenches is not None)
-    moved = outward(topology, _net_force, ground, list(zip(rows, bodies, states, pushes, strict=True)))
+    moved = outward(
+        topology, _net_force, ground, list(zip(rows, bodies, states, pushes, strict=True))
+    )
     zero = jax.tree.map(lambda _: jnp.zeros((), model.dtype), NO_FORCE)
     tau = inward(topology, _joint_force, zero, list(zip(rows, states, moved, strict=True)))
     return stack_joints(topology, tau, topology.v_slots, model.dtype)

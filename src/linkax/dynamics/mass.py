@@ -15,7 +15,7 @@ def _carried_pairs(topology: Topology) -> np.ndarray:
     carries = np.zeros((topology.nb, topology.nb), bool)
     for body, path in enumerate(topology.ancestors):
         carries[list(path), body] = True
-    counts = topology.v_slots.count
+    counts = topology.v_slots.width
     return np.repeat(np.repeat(carries, counts, 0), counts, 1)
 
 

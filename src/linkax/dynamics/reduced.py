@@ -13,7 +13,9 @@ from linkax.dynamics.mass import mass_matrix
 from linkax.model.model import Model
 
 
-def reduced_solve(model: Model, q: Float[Array, " nq"], b: Float[Array, " nv"]) -> Float[Array, " nv"]:
+def reduced_solve(
+    model: Model, q: Float[Array, " nq"], b: Float[Array, " nv"]
+) -> Float[Array, " nv"]:
     """(G^T M G)^-1 b."""
     if model.nv == 0:
         return b

@@ -1,4 +1,4 @@
-"""What every joint answers. A joint class is stateless: it is asked, by name of the question, never branched on.
+"""What every joint answers. A joint class is stateless: it is asked, never branched on.
 
 A joint connects the frame F on the parent to the frame M on the child. Each type is written in its own
 canonical frame, its axis along z; the model turns that frame onto the joint's real axis. All functions work
@@ -26,9 +26,13 @@ class AbstractJoint(abc.ABC):
     name: ClassVar[str]
     nq: ClassVar[int]
     nv: ClassVar[int]
-    coordinate_suffixes: ClassVar[tuple[str, ...]]  # a one-freedom joint's coordinate bears the joint's name
+    coordinate_suffixes: ClassVar[
+        tuple[str, ...]
+    ]  # a one-freedom joint's coordinate bears the joint's name
     speed_suffixes: ClassVar[tuple[str, ...]]
-    uses_axis: ClassVar[bool] = False  # whether the canonical z is turned onto the description's axis
+    uses_axis: ClassVar[bool] = (
+        False  # whether the canonical z is turned onto the description's axis
+    )
 
     @staticmethod
     @abc.abstractmethod

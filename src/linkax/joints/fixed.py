@@ -1,4 +1,4 @@
-"""Fixed joint: no freedom. The builder merges fixed bodies; this class serves models built without merging."""
+"""Fixed joint: no freedom. The builder merges fixed bodies; this serves models built without merging."""
 
 import jax.numpy as jnp
 

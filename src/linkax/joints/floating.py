@@ -17,7 +17,7 @@ def _rotation(q: Quaternion) -> Mat3:
 
 
 class Floating(AbstractJoint):
-    """q = (quaternion from M to F; position of M's origin in F [m]), v = (omega; velocity), both in M's axes."""
+    """q = (quaternion M to F; position of M's origin in F [m]), v = (omega; velocity) in M's axes."""
 
     name = "floating"
     nq = 7

@@ -24,9 +24,7 @@ class Universal(AbstractVectorJoint):
     @staticmethod
     def transform(q, pitch):
         """Rx(first) Ry(second)."""
-        c1, s1, c2, s2 = materialise(
-            (jnp.cos(q[0]), jnp.sin(q[0]), jnp.cos(q[1]), jnp.sin(q[1]))
-        )
+        c1, s1, c2, s2 = materialise((jnp.cos(q[0]), jnp.sin(q[0]), jnp.cos(q[1]), jnp.sin(q[1])))
         rotation = Mat3(
             c2, 0, s2,
             multiply(s1, s2), c1, negative(multiply(s1, c2)),

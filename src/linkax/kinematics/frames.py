@@ -23,9 +23,9 @@ from linkax.model.constants import (
 )
 from linkax.model.model import Model
 from linkax.model.traverse import body_lanes, joint_lanes, outward, stack_bodies
-from linkax.spatial.motion import combine
+from linkax.spatial.motion import NO_MOTION, Motion, combine
 from linkax.spatial.transform import NO_TRANSFORM, Transform
-from linkax.spatial.vector import ZERO, Mat3, Vec3, cross
+from linkax.spatial.vector import Mat3, Vec3, cross
 
 
 class Kinematics(eqx.Module):
@@ -63,14 +63,12 @@ class _Attitude(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """A body's frame K in the world; motion of K's origin. None where not asked for."""
+    """A body's frame K in the world, and the motion of K's origin, world axes; None where not asked for."""
 
     pose: Transform
     attitude: Quaternion  # of the body frame, not of K
-    angular: Vec3 | None
-    linear: Vec3 | None
-    angular_rate: Vec3 | None
-    linear_rate: Vec3 | None
+    rate: Motion | None
+    second: Motion | None
 
 
 def _attitudes(model: Model) -> _Attitude:
@@ -86,48 +84,62 @@ def _move(joint: type[AbstractJoint], parent: _Frame, x):
     """Outward: a body's frame and its motion from its parent's."""
     row, fixed, q, v, a = x
     at = joint_frame_of(row)
-    S = joint.subspace(q, at.pitch)
     up = joint_pose(joint, at, q)
     R = materialise(parent.pose.rotation @ up.rotation)
     arm = parent.pose.rotation @ up.translation
-    turn = joint.attitude(q)
-    about = fixed.axis @ Vec3(turn.x, turn.y, turn.z)
-    attitude = quaternion.product(parent.attitude, fixed.parent)
-    attitude = quaternion.product(attitude, Quaternion(turn.w, *about))
-    attitude = materialise(quaternion.product(attitude, fixed.child))
-    frame = _Frame(
-        Transform(R, parent.pose.translation + arm), attitude, None, None, None, None
-    )
-    if v is not None:
-        relative = combine(S, v)
-        spin, slide = R @ relative.angular, R @ relative.linear
-        swept = cross(parent.angular, arm)
-        frame = frame._replace(
-            angular=parent.angular + spin, linear=parent.linear + swept + slide
+    attitude = materialise(_attitude(parent.attitude, fixed, joint.attitude(q)))
+    frame = _Frame(Transform(R, parent.pose.translation + arm), attitude, None, None)
+    if v is not None and parent.rate is not None:
+        S = joint.subspace(q, at.pitch)
+        across = _in_world(R, combine(S, v))
+        rate = Motion(
+            parent.rate.angular + across.angular,
+            parent.rate.linear + cross(parent.rate.angular, arm) + across.linear,
         )
-        if a is not None:
-            own = combine(S, a) + joint.bias(q, v, at.pitch)
-            frame = frame._replace(
-                angular_rate=parent.angular_rate + R @ own.angular + cross(parent.angular, spin),
-                linear_rate=parent.linear_rate
-                + cross(parent.angular_rate, arm)
-                + cross(parent.angular, swept + slide)
-                + R @ own.linear
-                + cross(frame.angular, slide),
-            )
+        frame = frame._replace(rate=rate)
+        if a is not None and parent.second is not None:
+            own = _in_world(R, combine(S, a) + joint.bias(q, v, at.pitch))
+            frame = frame._replace(second=_second(parent.rate, parent.second, arm, across, own))
     frame = materialise(frame)
     return frame, frame
+
+
+def _attitude(parent: Quaternion, fixed: _Attitude, turn: Quaternion) -> Quaternion:
+    """The quaternion of a body from its parent's, through the joint's frames."""
+    about = fixed.axis @ Vec3(turn.x, turn.y, turn.z)
+    in_parent = quaternion.product(fixed.parent, Quaternion(turn.w, *about))
+    return quaternion.product(parent, quaternion.product(in_parent, fixed.child))
+
+
+def _in_world(R: Mat3, m: Motion) -> Motion:
+    return Motion(R @ m.angular, R @ m.linear)
+
+
+def _second(rate: Motion, second: Motion, arm: Vec3, across: Motion, own: Motion) -> Motion:
+    """The accelerations of K's origin: the time derivative of its velocities, term by term.
+
+    `rate` and `second` are the parent's, `across` the velocity across the joint, `own` its componentwise
+    derivative in K.
+    """
+    w = rate.angular
+    turned = cross(
+        w + across.angular, across.linear
+    )  # the slide is carried round by the body itself
+    swept = cross(second.angular, arm) + cross(w, cross(w, arm) + across.linear)
+    return Motion(
+        second.angular + own.angular + cross(w, across.angular),
+        second.linear + own.linear + swept + turned,
+    )
 
 
 def _ground(model: Model, moving: bool, accelerating: bool) -> _Frame:
     def number(x):
         return jnp.asarray(x, model.dtype)
 
-    still = jax.tree.map(number, ZERO)
+    still = jax.tree.map(number, NO_MOTION)
     pose = jax.tree.map(number, NO_TRANSFORM)
     attitude = Quaternion(*(number(x) for x in (1, 0, 0, 0)))
-    rate, second = (still if moving else None), (still if accelerating else None)
-    return _Frame(pose, attitude, rate, rate, second, second)
+    return _Frame(pose, attitude, still if moving else None, still if accelerating else None)
 
 
 def body_frames(model: Model, q: Array, v: Array | None, a: Array | None) -> list[_Frame]:
@@ -189,20 +201,22 @@ def _of_bodies(model: Model, frames: _Frame, in_frame: Transform) -> Kinematics:
     def stacked(x: Vec3) -> Array:
         return jnp.stack(x, axis=-1)
 
-    if frames.angular is None or frames.linear is None:
-        results += [None] * 3
-    else:
-        w = frames.angular
-        velocity = frames.linear + cross(w, origin_arm)
+    if frames.rate is not None:
+        w = frames.rate.angular
+        velocity = frames.rate.linear + cross(w, origin_arm)
         results += [stacked(w), stacked(velocity), stacked(velocity + cross(w, com_arm))]
-        if frames.angular_rate is not None and frames.linear_rate is not None:
-            alpha = frames.angular_rate
+        if frames.second is not None:
+            alpha = frames.second.angular
 
             def swept(arm):
                 return cross(alpha, arm) + cross(w, cross(w, arm))
 
-            acceleration = frames.linear_rate + swept(origin_arm)
-            results += [stacked(alpha), stacked(acceleration), stacked(acceleration + swept(com_arm))]
+            acceleration = frames.second.linear + swept(origin_arm)
+            results += [
+                stacked(alpha),
+                stacked(acceleration),
+                stacked(acceleration + swept(com_arm)),
+            ]
     results += [None] * (6 - len(results))
     return Kinematics(
         matrix(body.rotation),

@@ -72,13 +72,13 @@ def motion_columns(model: Model, q: Float[Array, " tree_nq"]) -> Columns:
     )
     pose = jax.tree.map(lambda x: jnp.asarray(x, model.dtype), NO_TRANSFORM)
     visited = outward(topology, _rooted_pose, _Rooted(pose), list(xs))
-    return Columns(_stack_columns(model, [s for s, _ in visited]), [pose for _, pose in visited])
+    return Columns(
+        _stack_columns(model, Motion, [s for s, _ in visited]), [pose for _, pose in visited]
+    )
 
 
-def _stack_columns(model: Model, lanes):
+def _stack_columns(model: Model, kind: type, lanes):
     """Motions or forces of joint columns, one tuple of them a run, stacked along the speeds."""
-    kinds = [type(column) for columns in lanes for column in columns]
-    kind = kinds[0] if kinds else Motion
     flat = [[(*c.angular, *c.linear) for c in columns] for columns in lanes]
     stacked = [
         stack_joints(
@@ -104,10 +104,12 @@ def composite_momenta(model: Model, columns: Columns) -> Force:
     """For each speed of the tree, the momentum of all that it moves when only it is one."""
     topology = model.topology
     lanes = _split_columns(model, columns.motions)
-    xs = zip(body_lanes(topology, packed_constants(model).inertia), columns.poses, lanes, strict=True)
+    xs = zip(
+        body_lanes(topology, packed_constants(model).inertia), columns.poses, lanes, strict=True
+    )
     zero = jnp.zeros((), model.dtype)
     like = RigidInertia(zero, Vec3(zero, zero, zero), Sym3(*(zero,) * 6))
-    return _stack_columns(model, inward(topology, _composite, like, list(xs)))
+    return _stack_columns(model, Force, inward(topology, _composite, like, list(xs)))
 
 
 def _split_columns(model: Model, motions: Motion) -> list[tuple[Motion, ...]]:
@@ -164,7 +166,7 @@ def jacobian(
     linear = columns.motions.linear + cross(columns.motions.angular, arm)
     rows = jnp.stack([*columns.motions.angular, *linear])
     path = topology.ancestors[index]
-    moves = np.repeat([b in path for b in range(topology.nb)], topology.v_slots.count)
+    moves = np.repeat([b in path for b in range(topology.nb)], topology.v_slots.width)
     full = jnp.where(moves, rows, 0.0)
     return coordinates.project(topology, full.T, model.ratio).T
 

@@ -7,18 +7,18 @@ so the same text serves one sample and, under `jax.vmap`, one contiguous array p
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from linkax.math import safe
+from linkax.math.scalar import Scalar
 
 
 class Quaternion(NamedTuple):
     """Four scalars; unit norm is expected where a rotation is meant, and restored by `normalized`."""
 
-    w: Float[Array, "..."]
-    x: Float[Array, "..."]
-    y: Float[Array, "..."]
-    z: Float[Array, "..."]
+    w: Scalar
+    x: Scalar
+    y: Scalar
+    z: Scalar
 
 
 def product(a: Quaternion, b: Quaternion) -> Quaternion:
@@ -36,7 +36,7 @@ def conjugate(a: Quaternion) -> Quaternion:
     return Quaternion(a.w, -a.x, -a.y, -a.z)
 
 
-def squared_norm(a: Quaternion) -> Float[Array, "..."]:
+def squared_norm(a: Quaternion) -> Scalar:
     """w^2 + x^2 + y^2 + z^2."""
     return a.w * a.w + a.x * a.x + a.y * a.y + a.z * a.z
 
@@ -49,7 +49,7 @@ def normalized(a: Quaternion) -> Quaternion:
     return Quaternion(jnp.where(zero, 1.0, a.w * scale), a.x * scale, a.y * scale, a.z * scale)
 
 
-def rotation(a: Quaternion) -> tuple[Float[Array, "..."], ...]:
+def rotation(a: Quaternion) -> tuple[Scalar, ...]:
     """The nine entries, row by row, of the rotation matrix of a; a need not be normalised.
 
     The squared norm divides out, so the derivative along a itself is zero and an unnormalised stage of a
@@ -62,7 +62,17 @@ def rotation(a: Quaternion) -> tuple[Float[Array, "..."], ...]:
     wx, wy, wz = a.w * sx, a.w * sy, a.w * sz
     xx, xy, xz = a.x * sx, a.x * sy, a.x * sz
     yy, yz, zz = a.y * sy, a.y * sz, a.z * sz
-    return (1.0 - yy - zz, xy - wz, xz + wy, xy + wz, 1.0 - xx - zz, yz - wx, xz - wy, yz + wx, 1.0 - xx - yy)
+    return (
+        1.0 - yy - zz,
+        xy - wz,
+        xz + wy,
+        xy + wz,
+        1.0 - xx - zz,
+        yz - wx,
+        xz - wy,
+        yz + wx,
+        1.0 - xx - yy,
+    )
 
 
 def exponential(x, y, z) -> Quaternion:

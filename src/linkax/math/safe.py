@@ -107,10 +107,14 @@ def arctan_of_square(x: Float[Array, "..."]) -> Float[Array, "..."]:
 def safe_sqrt(x: Float[Array, "..."]) -> Float[Array, "..."]:
     """sqrt(x), with derivative zero (not infinite) at x <= 0, where the value is zero."""
     positive = x > 0.0
-    return jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1.0)), jnp.where(x == x, 0.0, x))
+    return jnp.where(
+        positive, jnp.sqrt(jnp.where(positive, x, 1.0)), jnp.where(jnp.isnan(x), x, 0.0)
+    )
 
 
-def safe_divide(numerator: Float[Array, "..."], denominator: Float[Array, "..."]) -> Float[Array, "..."]:
+def safe_divide(
+    numerator: Float[Array, "..."], denominator: Float[Array, "..."]
+) -> Float[Array, "..."]:
     """numerator / denominator, and zero with zero derivatives where the denominator is exactly zero."""
     zero = denominator == 0.0
     return jnp.where(zero, 0.0, numerator / jnp.where(zero, 1.0, denominator))

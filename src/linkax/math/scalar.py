@@ -5,12 +5,15 @@ selects a column of an inertia instead of multiplying by zeros, which the compil
 (0 * nan is nan). So each algorithm is written once for all joints and each joint pays only for its own.
 """
 
+from typing import Any
+
 import jax
 from jax import lax
-from jaxtyping import Array, Float
 
 
-Scalar = Float[Array, "..."] | float | int
+# An array of one sample's shape, or a structural number. Left unchecked: these are the innermost values of
+# every recursion, and a type checker cannot follow which of them stay structural.
+Scalar = Any
 
 
 def is_zero(a: Scalar) -> bool:

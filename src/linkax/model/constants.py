@@ -29,8 +29,12 @@ from linkax.spatial.vector import Mat3, Sym3, Vec3
 class Packed(NamedTuple):
     """The constants of all bodies, one row a body; a pass takes those that it needs."""
 
-    placement: Float[Array, "nb 13"]  # X_KpF, the joint's fixed frame in the parent's K, and the pitch
-    inertia: Float[Array, "nb 10"]  # mass, first moment, rotational inertia, about K's origin in K's axes
+    placement: Float[
+        Array, "nb 13"
+    ]  # X_KpF, the joint's fixed frame in the parent's K, and the pitch
+    inertia: Float[
+        Array, "nb 10"
+    ]  # mass, first moment, rotational inertia, about K's origin in K's axes
     frame: Float[Array, "nb 12"]  # X_KB, the body frame in K
 
 

@@ -4,8 +4,6 @@ import dataclasses
 import difflib
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from linkax.model import coordinates
@@ -114,9 +112,7 @@ class Model(eqx.Module):
 
     def with_unroll(self, unroll: int) -> "Model":
         """The same model whose recursions compile `unroll` bodies side by side (0: all written out)."""
-        return dataclasses.replace(
-            self, topology=dataclasses.replace(self.topology, unroll=unroll)
-        )
+        return dataclasses.replace(self, topology=dataclasses.replace(self.topology, unroll=unroll))
 
 
 def _index(kind: str, name: str | int, names: tuple[str, ...]) -> int:

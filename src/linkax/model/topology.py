@@ -37,7 +37,7 @@ class Slots(NamedTuple):
     """First index and count of every body's entries in a stacked array."""
 
     start: tuple[int, ...]
-    count: tuple[int, ...]
+    width: tuple[int, ...]
     size: int
 
 
@@ -52,8 +52,8 @@ class Topology:
     """Bodies (moving ones only, parents first), their joints, frames and mimic joints.
 
     Joint i moves body i. `followers` pairs the body of a mimic joint with the body of its leader; both
-    joints have one freedom and no leader is itself a follower. `unroll` bodies of a scan are compiled side by
-    side; 0 writes out every body. `tree_nq` and `tree_nv` count all joints, `nq` and `nv` leave followers out.
+    joints have one freedom and no leader is itself a follower. `unroll` bodies of a scan are compiled side
+    by side; 0 writes out every body. `tree_nq` and `tree_nv` count all joints; `nq`, `nv` only leaders.
     """
 
     body_names: tuple[str, ...]
@@ -126,9 +126,7 @@ class Topology:
     @ft.cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The bodies that each body carries."""
-        return tuple(
-            tuple(j for j, p in enumerate(self.parents) if p == i) for i in range(self.nb)
-        )
+        return tuple(tuple(j for j, p in enumerate(self.parents) if p == i) for i in range(self.nb))
 
     @ft.cached_property
     def ancestors(self) -> tuple[tuple[int, ...], ...]:
@@ -180,7 +178,9 @@ def _visits(parents, children) -> list[tuple[int, int, int]]:
             need[body] = max(need[ranked[-2]] + 1, need[ranked[-1]], 1)
     visits: list[tuple[int, int, int]] = []
     # A stack instead of recursion: chains of thousands of bodies are legal.
-    pending = [(root, FROM_GROUND, 0) for root in reversed(range(len(parents))) if parents[root] == GROUND]
+    pending = [
+        (root, FROM_GROUND, 0) for root in reversed(range(len(parents))) if parents[root] == GROUND
+    ]
     while pending:
         body, source, free = pending.pop()
         branches = order[body]

@@ -52,11 +52,11 @@ def _take_tree(tree: Any, indices: Sequence[int]) -> Any:
 
 
 def joint_lanes(topology: Topology, x: Array, slots) -> list[tuple[Array, ...]]:
-    """A stacked array of joint entries, cut into the runs: one array over bodies for each entry of a joint."""
+    """A stacked array of joint entries, cut into the runs: for each entry of a joint, an array of bodies."""
     return [
         tuple(
             take(x, [slots.start[body] + k for body in run.bodies])
-            for k in range(slots.count[run.bodies[0]])
+            for k in range(slots.width[run.bodies[0]])
         )
         for run in topology.runs
     ]
@@ -75,7 +75,7 @@ def stack_joints(topology: Topology, lanes: Sequence[tuple[Array, ...]], slots, 
         return jnp.zeros((0,), dtype)
     place: dict[int, int] = {}
     for run in topology.runs:
-        for k in range(slots.count[run.bodies[0]]):
+        for k in range(slots.width[run.bodies[0]]):
             for body in run.bodies:
                 place[slots.start[body] + k] = len(place)
     return take(jnp.concatenate(columns), [place[i] for i in range(slots.size)])
@@ -93,7 +93,7 @@ def _choose(flag: Array, yes: Any, no: Any) -> Any:
 
 
 def _add(a: Any, b: Any) -> Any:
-    return jax.tree.map(lambda x, y: add(x, y), a, b)
+    return jax.tree.map(add, a, b)
 
 
 def _row(tree: Any, i: int) -> Any:

@@ -14,7 +14,9 @@ from linkax.simulate.status import Status
 from linkax.system import State, System
 
 
-ControlsLike = Float[Array, "steps nu"] | Callable[[Float[Array, ""], State], Float[Array, " nu"]] | None
+ControlsLike = (
+    Float[Array, "steps nu"] | Callable[[Float[Array, ""], State], Float[Array, " nu"]] | None
+)
 
 
 class Trajectory(eqx.Module):
@@ -75,12 +77,16 @@ def _check_controls(system: System, controls: Any, leading: tuple[int, ...]) -> 
 
 
 def _finite(state: State) -> Array:
-    return jnp.all(jnp.isfinite(state.q)) & jnp.all(jnp.isfinite(state.v)) & jnp.all(
-        jnp.isfinite(state.z)
+    return (
+        jnp.all(jnp.isfinite(state.q))
+        & jnp.all(jnp.isfinite(state.v))
+        & jnp.all(jnp.isfinite(state.z))
     )
 
 
-def _advance(system: System, integrator: AbstractIntegrator, controls: ControlsLike, callbacks, start, dt):
+def _advance(
+    system: System, integrator: AbstractIntegrator, controls: ControlsLike, callbacks, start, dt
+):
     """The body of the scan: one step, its callbacks, and what is kept of them."""
 
     def one(carry: _Carry, row) -> tuple[_Carry, None]:

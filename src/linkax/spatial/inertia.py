@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from linkax.math.materialise import materialise
-from linkax.spatial.motion import Force, Motion
 from linkax.math.scalar import Scalar, multiply, negative, total
+from linkax.spatial.motion import Force, Motion
 from linkax.spatial.transform import Transform
 from linkax.spatial.vector import (
     Mat3,
@@ -26,7 +26,9 @@ class RigidInertia(NamedTuple):
 
     def __add__(self, other):
         return RigidInertia(
-            total(self.mass, other.mass), self.moment + other.moment, self.rotational + other.rotational
+            total(self.mass, other.mass),
+            self.moment + other.moment,
+            self.rotational + other.rotational,
         )
 
     def __matmul__(self, v: Motion) -> Force:
@@ -102,9 +104,7 @@ class ArticulatedInertia(NamedTuple):
         blocks): with C' = C + [p]x M, the angular block becomes A + [p]x C^T - C' [p]x.
         """
         R, p = X
-        half = materialise(
-            (R @ self.angular.full, R @ self.coupling, R @ self.linear.full)
-        )
+        half = materialise((R @ self.angular.full, R @ self.coupling, R @ self.linear.full))
         angular = symmetric_product(half[0], R)
         coupling = half[1] @ R.transposed
         linear = symmetric_product(half[2], R)

@@ -1,6 +1,6 @@
 """Vectors and 3x3 matrices as structs of scalars."""
 
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from linkax.math.scalar import Scalar, add, multiply, negative, subtract, total
 
@@ -66,6 +66,10 @@ class Mat3(NamedTuple):
         """The transpose."""
         return Mat3(*self[0::3], *self[1::3], *self[2::3])
 
+    @overload
+    def __matmul__(self, other: Vec3) -> Vec3: ...
+    @overload
+    def __matmul__(self, other: "Mat3") -> "Mat3": ...
     def __matmul__(self, other):
         if isinstance(other, Vec3):
             return Vec3(*(dot(row, other) for row in self.rows))
@@ -97,6 +101,10 @@ class Sym3(NamedTuple):
         """All nine entries."""
         return Mat3(self.xx, self.xy, self.xz, self.xy, self.yy, self.yz, self.xz, self.yz, self.zz)
 
+    @overload
+    def __matmul__(self, other: Vec3) -> Vec3: ...
+    @overload
+    def __matmul__(self, other: Mat3) -> Mat3: ...
     def __matmul__(self, other):
         return self.full @ other
 
@@ -121,4 +129,6 @@ def symmetric_product(a: Mat3, b: Mat3) -> Sym3:
 def cross_matrix_product(a: Vec3, m: Mat3) -> Mat3:
     """[a]x m: the cross product of a with every column of m."""
     columns = m.transposed.rows
-    return Mat3(*(cross(a, columns[0])), *(cross(a, columns[1])), *(cross(a, columns[2]))).transposed
+    return Mat3(
+        *(cross(a, columns[0])), *(cross(a, columns[1])), *(cross(a, columns[2]))
+    ).transposed

@@ -41,18 +41,18 @@ def build(
     real = parts.model.dtype
     elements = (JointDamping(jnp.asarray(parts.damping, real)),) if parts.damping.any() else ()
     return System(
-        parts.model,
-        elements,
-        *(
-            jnp.asarray(x, real)
-            for x in (parts.initial_q, parts.initial_v, parts.effort, parts.velocity_limit)
-        ),
-        jnp.asarray([m.point for m in parts.markers], real).reshape(-1, 3),
-        tuple(m.name for m in parts.markers),
-        tuple(m.body for m in parts.markers),
-        description.name,
-        tuple(parts.notes),
-        formulation,
+        model=parts.model,
+        elements=elements,
+        initial_q=jnp.asarray(parts.initial_q, real),
+        initial_v=jnp.asarray(parts.initial_v, real),
+        effort=jnp.asarray(parts.effort, real),
+        velocity_limit=jnp.asarray(parts.velocity_limit, real),
+        marker_points=jnp.asarray([m.point for m in parts.markers], real).reshape(-1, 3),
+        marker_names=tuple(m.name for m in parts.markers),
+        marker_bodies=tuple(m.body for m in parts.markers),
+        name=description.name,
+        notes=tuple(parts.notes),
+        formulation=formulation,
     )
 
 
@@ -104,5 +104,6 @@ def load(
     description = describe(path)
     description = with_root(description, root)
     if gravity is not None:
-        description.gravity = tuple(float(g) for g in gravity)
+        x, y, z = gravity
+        description.gravity = (float(x), float(y), float(z))
     return build(description, formulation, massless, dtype, unroll)

@@ -6,7 +6,7 @@ from jaxtyping import Array, Float, PyTree
 
 
 class State(eqx.Module):
-    """Time, coordinates, speeds, integrated extras and history-dependent rest; strong arrays, one precision."""
+    """Time, coordinates, speeds, integrated extras and the rest; strong arrays of one precision."""
 
     t: Float[Array, ""]  # [s]
     q: Float[Array, " nq"]
@@ -18,5 +18,5 @@ class State(eqx.Module):
 def state_of(q, v, t=0.0, dtype=None) -> State:
     """A State without extras; numbers become strong arrays of one precision."""
     dtype = jnp.result_type(q) if dtype is None else dtype
-    numbers = [jnp.asarray(x, dtype) for x in (t, q, v)]
-    return State(*numbers, jnp.zeros((0,), dtype))
+    t, q, v = (jnp.asarray(x, dtype) for x in (t, q, v))
+    return State(t, q, v, jnp.zeros((0,), dtype))

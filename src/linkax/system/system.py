@@ -23,7 +23,9 @@ class System(eqx.Module):
     elements: tuple[AbstractElement, ...]
     initial_q: Float[Array, " nq"]
     initial_v: Float[Array, " nv"]
-    effort: Float[Array, " nv"]  # what the description allows a joint to exert; informative [N m or N]
+    effort: Float[
+        Array, " nv"
+    ]  # what the description allows a joint to exert; informative [N m or N]
     velocity_limit: Float[Array, " nv"]  # informative [rad/s or m/s]
     marker_points: Float[Array, "nm 3"]  # in body axes [m]
     marker_names: tuple[str, ...] = eqx.field(static=True)
@@ -45,9 +47,7 @@ class System(eqx.Module):
     def initial_state(self) -> State:
         """The state that the description starts from, at time zero."""
         dtype = self.model.dtype
-        return State(
-            jnp.zeros((), dtype), self.initial_q, self.initial_v, jnp.zeros((0,), dtype)
-        )
+        return State(jnp.zeros((), dtype), self.initial_q, self.initial_v, jnp.zeros((0,), dtype))
 
     def marker_index(self, name: str) -> int:
         """The index of a marker by name."""

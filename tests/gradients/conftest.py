@@ -1,0 +1,51 @@
+"""The models on which derivatives are taken, and their regular and singular points."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import linkax as lx
+from linkax.model import library
+from linkax.model.description import FrameDescription, MarkerDescription, Placement
+
+
+def random_point(system, seed):
+    """Everything that the public functions take, drawn at random."""
+    m, rng = system.model, np.random.default_rng(seed)
+
+    def draw(*shape, size=0.5):
+        return jnp.asarray(rng.normal(size=shape) * size)
+
+    keys = jax.random.split(jax.random.key(seed), 2)
+    q, dv = m.random(keys[0]), draw(m.nv)
+    return {
+        "system": system,
+        "q": q,
+        "v": draw(m.nv),
+        "a": draw(m.nv),
+        "tau": draw(m.nv),
+        "wrenches": draw(m.nb, 6),
+        "dv": dv,
+        "q1": m.integrate(q, draw(m.nv)),
+        "point": draw(3),
+        "dt": jnp.asarray(0.05),
+    }
+
+
+@pytest.fixture(scope="session")
+def draw_point():
+    """`random_point`."""
+    return random_point
+
+
+@pytest.fixture(scope="session")
+def mixed():
+    """A branching tree with every joint type once, damping, a frame and a marker."""
+    description = library.random_tree(jax.random.key(0), 8, branching=0.4)
+    for k, joint in enumerate(description.joints):
+        joint.damping = 0.1 + 0.05 * k
+    tilted = Placement((0.1, -0.2, 0.3), (0.8, 0.0, -0.6, 0.0))
+    description.frames.append(FrameDescription("hand", "body5", tilted))
+    description.markers.append(MarkerDescription("mark", "body4", (0.3, 0.1, -0.2)))
+    return lx.build(description)
