@@ -19,7 +19,7 @@ CONVERGED = {
     "pendulum": 5e-9,
     "double_pendulum": 2e-7,
     "tumbling_body": 2e-10,
-    "heavy_top": 9e-6,
+    "heavy_top": 3e-7,
     "cart_pole": 5e-9,
     "arm": 3e-10,
     "quadruped": 1e-11,
@@ -102,10 +102,10 @@ def test_a_config_is_as_converged_as_it_says(name):
     assert run.duration is not None
     assert run.dt is not None
     steps, dt = 4 * round(run.duration / run.dt), run.dt / 4.0
-    method = lx.RungeKutta4()
-    fine = jax.jit(lambda s: lx.simulate(s, dt=dt, steps=steps, save_every=4, integrator=method).q)(
-        lx.build(description)
-    )
+    every, method = 4 * (run.save_every or 1), lx.RungeKutta4()
+    fine = jax.jit(
+        lambda s: lx.simulate(s, dt=dt, steps=steps, save_every=every, integrator=method).q
+    )(lx.build(description))
     assert np.abs(result(name)["q"] - np.asarray(fine)).max() <= CONVERGED[name]
 
 
@@ -159,9 +159,9 @@ def test_the_tumbling_body_turns_over_as_elliptic_functions_have_it():
 def test_the_heavy_top_keeps_energy_and_both_momenta():
     found = result("heavy_top")
     assert found["energy"][0].sum() == pytest.approx(5435.696790865547, rel=1e-12)
-    assert drift(found) < 2e-7
+    assert drift(found) < 1e-8
     momentum = angular_momentum("heavy_top", np.zeros((len(found["t"]), 3)))
-    np.testing.assert_allclose(momentum[:, 2], momentum[0, 2], atol=1e-5)
+    np.testing.assert_allclose(momentum[:, 2], momentum[0, 2], atol=5e-5)
     np.testing.assert_allclose(found["angular_velocity"][:, 0, 1], 150.0, atol=1e-5)
 
 

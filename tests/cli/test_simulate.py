@@ -13,7 +13,7 @@ import pytest
 
 import linkax as lx
 from linkax.cli.main import main
-from linkax.model import library
+from linkax.model import JointDescription, library
 
 
 STEPS, SAVE_EVERY, LANES = 40, 3, 3
@@ -27,7 +27,7 @@ def mechanism(tmp_path_factory) -> Path:
     """A ball with a hinge, moving: quaternions, two joint classes, a marker, a name fit for a file."""
     description = library.double_pendulum()
     description.name = "two bars"
-    description.joints[0] = lx.model.JointDescription(
+    description.joints[0] = JointDescription(
         "ball", "spherical", "world", "upper", speed=(2.0, 5.0, 3.0)
     )
     path = tmp_path_factory.mktemp("mechanism") / "bars.toml"
@@ -111,8 +111,8 @@ def test_chunks_change_nothing_against_one_simulate(single, mechanism):
     def run(system):
         trajectory = lx.simulate(system, dt=0.01, steps=STEPS, save_every=SAVE_EVERY)
         k = jax.vmap(lambda q, v: lx.kinematics(system.model, q, v))(trajectory.q, trajectory.v)
-        state = jax.vmap(lx.state_of)(trajectory.q, trajectory.v, trajectory.t)
-        return trajectory, k, jax.vmap(lambda s: lx.energy(system, s))(state)
+        energy = jax.vmap(lambda q, v: lx.energy(system, lx.state_of(q, v)))
+        return trajectory, k, energy(trajectory.q, trajectory.v)
 
     trajectory, k, energy = run(system)
     expected = {
@@ -213,7 +213,7 @@ def test_the_command_runs_in_single_precision_on_two_devices(tmp_path):
     """In a process of its own: devices are counted before JAX starts, precision is the command's."""
     lx.write_toml(library.pendulum(), tmp_path / "pendulum.toml")
     source = Path(lx.__file__).parents[1]
-    cache = str(jax.config.read("jax_compilation_cache_dir"))
+    cache = str(jax.config.values["jax_compilation_cache_dir"])
     environment = {**os.environ, "PYTHONPATH": str(source), "JAX_COMPILATION_CACHE_DIR": cache}
     words = ["simulate", "pendulum.toml", "--batch", "4", "--devices", "2", "--precision", "f32"]
     done = subprocess.run(

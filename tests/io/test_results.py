@@ -43,7 +43,7 @@ def test_numpy_alone_reads_it_without_pickles(tmp_path):
 def test_objects_and_reserved_names_are_refused_before_anything_is_written(tmp_path):
     path = tmp_path / "run.npz"
     with pytest.raises(ValueError, match="`settings` holds Python objects"):
-        write_results(path, {"t": [0.0], "settings": {"dt": 0.1}})
+        write_results(path, {"t": [0.0], "settings": np.array({"dt": 0.1})})
     with pytest.raises(ValueError, match="can be called `file`"):
         write_results(path, {"file": [0.0]})
     assert not path.exists()

@@ -165,9 +165,11 @@ def _scalars(start: float, limit: int, sharding: NamedSharding | None, real):
     return pair if sharding is None else jax.device_put(pair, replicated(sharding))
 
 
-def _first_carry(state: State, leading: tuple[int, ...]) -> Carry:
-    status = jax.tree.map(lambda x: jnp.broadcast_to(x, leading), Status.completed)
-    return Carry(state, status, jnp.zeros(leading, jnp.int32))
+def _first_carry(state: State) -> Carry:
+    def first(state: State) -> Carry:
+        return Carry(state, Status.completed, jnp.zeros((), jnp.int32))
+
+    return jax.vmap(first)(state) if state.t.ndim else first(state)
 
 
 def run(
@@ -188,7 +190,7 @@ def run(
         advanced: called with a number of steps: 0 when all is compiled, then those of each chunk.
     """
     leading = state.t.shape
-    carry = _first_carry(state, leading)
+    carry = _first_carry(state)
     if sharding is not None:
         carry = jax.device_put(carry, sharding)
         system = jax.device_put(system, replicated(sharding))

@@ -6,6 +6,7 @@ from jaxtyping import Array, Float
 from linkax.kinematics.frames import Kinematics, kinematics
 from linkax.model import coordinates
 from linkax.model.constants import mat3, vec3
+from linkax.model.inputs import conform
 from linkax.model.model import Model
 from linkax.spatial.vector import Vec3, cross, dot
 
@@ -62,6 +63,7 @@ def kinetic_energy(
     model: Model, q: Float[Array, " nq"], v: Float[Array, " nv"]
 ) -> Float[Array, ""]:
     """v^T M v / 2 [J], armature included."""
+    q, v = conform(model, q=q, v=v)
     k = kinematics(model, q, v)
     assert k.com_velocity is not None
     w, own = _spin(model, k)

@@ -26,6 +26,7 @@ from linkax.model.constants import (
     packed_constants,
     restored_pose,
 )
+from linkax.model.inputs import conform
 from linkax.model.model import Model
 from linkax.model.traverse import body_lanes, inward, joint_lanes, outward, stack_joints
 from linkax.spatial.inertia import ArticulatedInertia, articulated
@@ -231,6 +232,7 @@ def forward_dynamics(
 
     Source: Featherstone 2008, section 7.3; Jain 2011, chapter 7.
     """
+    q, v, tau, wrenches = conform(model, q=q, v=v, tau=tau, wrenches=wrenches)
     if model.topology.followers:
         return reduced_forward_dynamics(model, q, v, tau, wrenches)
     return solve_tree(model, q, v, tau, wrenches)[0]
@@ -240,6 +242,7 @@ def solve_mass_matrix(
     model: Model, q: Float[Array, " nq"], b: Float[Array, " nv"]
 ) -> Float[Array, " nv"]:
     """M^-1 b without forming M; cost linear in the number of bodies (cubic with mimic joints)."""
+    q, b = conform(model, q=q, b=b)
     if model.topology.followers:
         return reduced_solve(model, q, b)
     zero = jnp.zeros_like(b)

@@ -21,6 +21,7 @@ from linkax.model.constants import (
     transform_of,
     vec3,
 )
+from linkax.model.inputs import conform
 from linkax.model.model import Model
 from linkax.model.traverse import body_lanes, inward, joint_lanes, outward, stack_joints
 from linkax.spatial.motion import (
@@ -175,6 +176,7 @@ def inverse_dynamics(
 
     Source: Luh, Walker, Paul 1980; Featherstone 2008, section 5.3.
     """
+    q, v, a, wrenches = conform(model, q=q, v=v, a=a, wrenches=wrenches)
     t = model.topology
     tau = tree_inverse_dynamics(
         model,
@@ -193,6 +195,7 @@ def bias_force(
     wrenches: Float[Array, "nb 6"] | None = None,
 ) -> Float[Array, " nv"]:
     """The part of the inverse dynamics without accelerations: velocity terms and gravity."""
+    q, v, wrenches = conform(model, q=q, v=v, wrenches=wrenches)
     t = model.topology
     tau = tree_inverse_dynamics(
         model,
@@ -206,6 +209,7 @@ def bias_force(
 
 def gravity_force(model: Model, q: Float[Array, " nq"]) -> Float[Array, " nv"]:
     """The generalised forces that hold the model still at q: `bias_force` at v = 0."""
+    (q,) = conform(model, q=q)
     t = model.topology
     tree_q = coordinates.expand(t, q, model.ratio, model.offset, "nq")
     return coordinates.project(

@@ -6,6 +6,7 @@ from jaxtyping import Array, Float
 
 from linkax.kinematics.jacobians import composite_momenta, motion_columns
 from linkax.model import coordinates
+from linkax.model.inputs import conform
 from linkax.model.model import Model
 from linkax.model.topology import Topology
 
@@ -47,6 +48,7 @@ def mass_matrix(model: Model, q: Float[Array, " nq"]) -> Float[Array, "nv nv"]:
     Source: the composite-rigid-body method (Walker, Orin 1982; Featherstone 2008, section 6.2), in world
     axes about the root body.
     """
+    (q,) = conform(model, q=q)
     t = model.topology
     M = tree_mass_matrix(model, coordinates.expand(t, q, model.ratio, model.offset, "nq"))
     once = coordinates.project(t, M, model.ratio)

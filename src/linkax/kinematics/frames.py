@@ -21,6 +21,7 @@ from linkax.model.constants import (
     transform_of,
     vec3,
 )
+from linkax.model.inputs import conform
 from linkax.model.model import Model
 from linkax.model.traverse import body_lanes, joint_lanes, outward, stack_bodies
 from linkax.spatial.motion import NO_MOTION, Motion, combine
@@ -177,6 +178,7 @@ def kinematics(
         model: the tree.
         q, v, a: coordinates, speeds, rates of the speeds.
     """
+    q, v, a = conform(model, q=q, v=v, a=a)
     t = model.topology
     if v is None and a is not None:
         raise ValueError("Accelerations need speeds: `kinematics` got `a` without `v`.")

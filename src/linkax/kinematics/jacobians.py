@@ -22,6 +22,7 @@ from linkax.model.constants import (
     transform_of,
     vec3,
 )
+from linkax.model.inputs import conform
 from linkax.model.model import Model
 from linkax.model.topology import GROUND
 from linkax.model.traverse import body_lanes, inward, joint_lanes, outward, stack_joints, take
@@ -153,6 +154,7 @@ def jacobian(
         body: name of a body or frame, or index of a body.
         point: in the axes of that body or frame, from its origin [m].
     """
+    (q,) = conform(model, q=q)
     topology = model.topology
     index, frame = resolve(model, body)
     offset = body_point(model, frame, point)
@@ -193,6 +195,7 @@ def jacobian_bias(
 
     [angular acceleration; acceleration of the point], world axes; arguments as for `jacobian`.
     """
+    q, v = conform(model, q=q, v=v)
     index, frame = resolve(model, body)
     at = body_point(model, frame, point)
     if index == GROUND:

@@ -28,6 +28,7 @@ from linkax.model.description import (
 from linkax.model.description import (
     RunDescription as RunDescription,
 )
+from linkax.model.inputs import conform as conform
 from linkax.model.model import Model as Model
 from linkax.model.root import with_root as with_root
 from linkax.model.topology import Topology as Topology

@@ -120,8 +120,9 @@ def _saved_points(one, carry: _Carry, rows, save_every: int, report):
     whole = steps - steps % save_every
     chunks = jax.tree.map(lambda x: x[:whole].reshape(-1, save_every, *x.shape[1:]), rows)
     reports = [jax.tree.map(lambda x: x[None], report(carry.state))]
-    carry, regular = lax.scan(chunk, carry, chunks)
-    reports.append(regular)
+    if whole:
+        carry, regular = lax.scan(chunk, carry, chunks)
+        reports.append(regular)
     if whole < steps:
         carry, last = chunk(carry, jax.tree.map(lambda x: x[whole:], rows))
         reports.append(jax.tree.map(lambda x: x[None], last))
