@@ -59,12 +59,29 @@ def _momentum_about(model: Model, k: Kinematics, point: Float[Array, "3"]) -> Fl
     return jnp.stack([jnp.sum(x) for x in (*angular, *linear)])
 
 
+def mechanical_energy(
+    model: Model, q: Float[Array, " nq"], v: Float[Array, " nv"]
+) -> Float[Array, "2"]:
+    """(`kinetic_energy`, `potential_energy`) from one pass over the bodies [J]."""
+    q, v = conform(model, q=q, v=v)
+    k = kinematics(model, q, v)
+    return jnp.stack([_kinetic(model, k, v), _potential(model, k)])
+
+
 def kinetic_energy(
     model: Model, q: Float[Array, " nq"], v: Float[Array, " nv"]
 ) -> Float[Array, ""]:
     """v^T M v / 2 [J], armature included."""
     q, v = conform(model, q=q, v=v)
-    k = kinematics(model, q, v)
+    return _kinetic(model, kinematics(model, q, v), v)
+
+
+def potential_energy(model: Model, q: Float[Array, " nq"]) -> Float[Array, ""]:
+    """The gravitational energy [J], zero with all mass at the world origin."""
+    return _potential(model, kinematics(model, q))
+
+
+def _kinetic(model: Model, k: Kinematics, v: Float[Array, " nv"]) -> Float[Array, ""]:
     assert k.com_velocity is not None
     w, own = _spin(model, k)
     velocity = vec3(k.com_velocity)
@@ -73,6 +90,5 @@ def kinetic_energy(
     return 0.5 * (jnp.sum(dot(w, own) + model.mass * dot(velocity, velocity)) + rotors)
 
 
-def potential_energy(model: Model, q: Float[Array, " nq"]) -> Float[Array, ""]:
-    """The gravitational energy [J], zero with all mass at the world origin."""
-    return -jnp.sum(model.gravity * _weighted(model, kinematics(model, q).com))
+def _potential(model: Model, k: Kinematics) -> Float[Array, ""]:
+    return -jnp.sum(model.gravity * _weighted(model, k.com))

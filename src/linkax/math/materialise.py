@@ -19,7 +19,7 @@ _materialise_p = Primitive("materialise")
 _materialise_p.multiple_results = True
 
 
-def materialise(tree: PyTree[Array]) -> PyTree[Array]:
+def materialise(tree: PyTree) -> PyTree:
     """The identity, to the bit and in derivatives; each leaf is stored by the compiler, not recomputed.
 
     Leaves are floating-point arrays; Python numbers (structural zeros and ones) pass untouched. Lowered as a

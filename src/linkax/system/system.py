@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from linkax.dynamics import forward_dynamics, kinetic_energy, potential_energy
+from linkax.dynamics import forward_dynamics, mechanical_energy
 from linkax.forces import AbstractElement
 from linkax.kinematics import Kinematics
 from linkax.model import Model
@@ -95,7 +95,7 @@ def derivatives(
 
 def energy(system: System, state: State) -> Float[Array, "2"]:
     """(kinetic, potential) [J]: gravity and the elements' stored energy make up the potential."""
-    potential = potential_energy(system.model, state.q)
+    kinetic, potential = mechanical_energy(system.model, state.q, state.v)
     for element in system.elements:
         potential = potential + element.potential_energy(system.model, state.q)
-    return jnp.stack([kinetic_energy(system.model, state.q, state.v), potential])
+    return jnp.stack([kinetic, potential])
