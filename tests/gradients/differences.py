@@ -24,7 +24,9 @@ def stacked(trees):
 def named_leaves(tree):
     """[(path, leaf)] in the order of `jax.tree.leaves`."""
     pairs = jax.tree_util.tree_leaves_with_path(tree)
-    return [(jax.tree_util.keystr(path).replace("']", "").replace("['", ""), x) for path, x in pairs]
+    return [
+        (jax.tree_util.keystr(path).replace("']", "").replace("['", ""), x) for path, x in pairs
+    ]
 
 
 def directions(point, seed=0, together=2, still=()):
@@ -45,7 +47,9 @@ def directions(point, seed=0, together=2, still=()):
     for i, (_, x) in enumerate(leaves):
         size = float(np.sqrt(np.mean(np.square(x)))) if i in moving else 0.0
         rows = rng.normal(size=(len(names), *x.shape)) * (size or 1.0)
-        uses = [i in moving and (k < together or moving[k - together] == i) for k in range(len(names))]
+        uses = [
+            i in moving and (k < together or moving[k - together] == i) for k in range(len(names))
+        ]
         columns.append(jnp.asarray(np.where(np.reshape(uses, (-1,) + (1,) * x.ndim), rows, 0.0)))
     return names, jax.tree.unflatten(jax.tree.structure(point), columns)
 
@@ -104,7 +108,8 @@ class Comparison:
             # An infinite limit has no direction; its cotangent must still be a number.
             self.reverse += np.einsum("pn,dn->pd", _shape(g, self.count), _shape(w, self.kinds))
         self.paired = sum(
-            np.einsum("pdn,pn->pd", self.forward[k], _shape(w, self.count)) for k, w in weights.items()
+            np.einsum("pdn,pn->pd", self.forward[k], _shape(w, self.count))
+            for k, w in weights.items()
         )
 
     def assert_agrees(self, names, points, rtol=1e-6):

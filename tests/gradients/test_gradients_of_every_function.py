@@ -1,7 +1,6 @@
 """Both derivatives of every public function agree with central differences, at singular points too."""
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -116,7 +115,9 @@ def lanes(system, draw):
     }
 
 
-MODEL = {f".model.{name}" for name in ("mass", "com", "inertia", "parent_position", "child_position")}
+MODEL = {
+    f".model.{name}" for name in ("mass", "com", "inertia", "parent_position", "child_position")
+}
 MODEL |= {f".model.{name}" for name in ("parent_quaternion", "child_quaternion", "axis", "pitch")}
 INERTIAL = MODEL | {".model.armature", ".model.gravity"}
 FRAMES = {".model.frame_position", ".model.frame_quaternion"}

@@ -49,7 +49,9 @@ class Answers(NamedTuple):
     pushed: tuple[int, int]  # the bodies that the wrenches act on
     found: dict[str, Any]
     moving: dict[str, Any]  # of (q, v)
-    rates: dict[str, Any]  # their derivatives in the three directions; axes (lanes, directions, ...)
+    rates: dict[
+        str, Any
+    ]  # their derivatives in the three directions; axes (lanes, directions, ...)
 
 
 def _asked(model: lx.Model, pushed: tuple[int, int]) -> Asked:

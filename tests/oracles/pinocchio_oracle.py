@@ -207,9 +207,7 @@ def answers(robot: Robot, q, v, a, tau) -> dict[str, np.ndarray]:
         "potential energy": np.asarray(pin.computePotentialEnergy(theirs, data, at)),
     }
     if robot.model.topology.followers:
-        found["forward dynamics"] = np.linalg.solve(
-            found["mass matrix"], tau - found["bias force"]
-        )
+        found["forward dynamics"] = np.linalg.solve(found["mass matrix"], tau - found["bias force"])
     else:
         found["forward dynamics"] = G.T @ pin.aba(theirs, data, at, speeds, G @ tau)
     com = pin.centerOfMass(theirs, data, at).copy()
@@ -244,4 +242,3 @@ def _frame_answers(robot: Robot, data, q, speeds) -> dict[str, np.ndarray]:
         "frame rotations": np.asarray([p.rotation for p in poses]).reshape(-1, 3, 3),
         "frame positions": np.asarray([p.translation for p in poses]).reshape(-1, 3),
     }
-

@@ -27,7 +27,11 @@ def readable() -> list[Path]:
 def line(c: Comparison) -> str:
     """One comparison as a line of text."""
     verdict = "ok" if c.worst <= TOLERANCE else "DIFFERS"
-    cost = "shared" if c.shared else f"trace {c.trace_seconds:.1f} s, compile {c.compile_seconds:.1f} s"
+    cost = (
+        "shared"
+        if c.shared
+        else f"trace {c.trace_seconds:.1f} s, compile {c.compile_seconds:.1f} s"
+    )
     return f"{verdict:8} {title(c.job.path)} {c.job.root}: nv={c.nv}, {c.worst:.1e}; {cost}"
 
 
@@ -92,8 +96,12 @@ def markdown(results: list[Comparison], roots: list[str]) -> str:
 
 def main() -> int:
     """Runs the sweep as told on the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--third", type=int, choices=(0, 1, 2), help="only every third robot, from the K-th")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "--third", type=int, choices=(0, 1, 2), help="only every third robot, from the K-th"
+    )
     parser.add_argument("--roots", nargs="+", choices=ROOTS, default=list(ROOTS))
     parser.add_argument("--markdown", type=Path, help="write a table there")
     told = parser.parse_args()

@@ -23,7 +23,10 @@ def forest_answers():
     system = lx.build(problems.forest(problems.CHAINS))
     model = system.model
     stops = np.cumsum([len(chain.links) for chain in problems.CHAINS])
-    places = {c.name: slice(stop - len(c.links), stop) for c, stop in zip(problems.CHAINS, stops, strict=True)}
+    places = {
+        c.name: slice(stop - len(c.links), stop)
+        for c, stop in zip(problems.CHAINS, stops, strict=True)
+    }
 
     @jax.jit
     def answers(q):
@@ -130,9 +133,7 @@ def test_the_period_of_a_pendulum_is_the_elliptic_integral():
     np.testing.assert_allclose(
         4.0 * times / small, list(problems.PERIOD_RATIOS.values()), rtol=PENDULUM_ERROR
     )
-    np.testing.assert_allclose(
-        4.0 * times, [p.period for p in PENDULUMS], rtol=PENDULUM_ERROR
-    )
+    np.testing.assert_allclose(4.0 * times, [p.period for p in PENDULUMS], rtol=PENDULUM_ERROR)
 
 
 def test_the_period_changes_with_length_and_gravity_by_the_root_of_their_ratio():

@@ -1,10 +1,10 @@
 """Files become descriptions, and descriptions files; results of runs are plain arrays in a file."""
 
 from linkax.io.describe import describe as describe
-from linkax.io.results import read_results as read_results
-from linkax.io.results import write_results as write_results
-from linkax.io.toml import parse_toml as parse_toml
-from linkax.io.toml import read_toml as read_toml
-from linkax.io.toml import write_toml as write_toml
-from linkax.io.urdf import parse_urdf as parse_urdf
-from linkax.io.urdf import read_urdf as read_urdf
+from linkax.io.results import read_results as read_results, write_results as write_results
+from linkax.io.toml import (
+    parse_toml as parse_toml,
+    read_toml as read_toml,
+    write_toml as write_toml,
+)
+from linkax.io.urdf import parse_urdf as parse_urdf, read_urdf as read_urdf
