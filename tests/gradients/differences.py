@@ -54,19 +54,17 @@ def directions(point, seed=0, together=2, still=()):
     return names, jax.tree.unflatten(jax.tree.structure(point), columns)
 
 
-def _crossed(points, ways, scales=(1.0,)):
-    """points and ways for every pair of a point and a way, once for every scale; one leading axis."""
+def _crossed(points, ways):
+    """points and ways for every pair of a point and a way: one leading axis of lanes."""
     count, kinds = (jax.tree.leaves(t)[0].shape[0] for t in (points, ways))
-    p, w, s = np.meshgrid(np.arange(count), np.arange(kinds), np.arange(len(scales)), indexing="ij")
-    p, w, s = p.ravel(), w.ravel(), np.asarray(scales)[s.ravel()]
     return (
-        jax.tree.map(lambda x: x[p], points),
-        jax.tree.map(lambda x: x[w] * s.reshape((-1,) + (1,) * (x.ndim - 1)), ways),
+        jax.tree.map(lambda x: jnp.repeat(x, kinds, axis=0), points),
+        jax.tree.map(lambda x: jnp.concatenate([x] * count), ways),
     )
 
 
-def _moved(x, dx):
-    return jax.tree.map(lambda a, b: jnp.where(b == 0.0, a, a + b), x, dx)
+def _moved(x, dx, scale):
+    return jax.tree.map(lambda a, b: jnp.where(b == 0.0, a, a + scale * b), x, dx)
 
 
 def _shape(array, *leading):
@@ -76,48 +74,42 @@ def _shape(array, *leading):
 class Comparison:
     """Values and derivatives of a function at points x ways: dictionaries of NumPy arrays by result.
 
-    `value` (points, n), `forward`, `difference` (points, ways, n); `reverse`, `paired` (points, ways):
-    the same random weighting of the results' derivatives, by the cotangent and by the tangents.
+    `value`, `forward`, `difference` are (points, ways, n); `reverse` and `paired` (points, ways) are one
+    random weighting of the results' derivatives, by the cotangents and by the tangents.
     """
 
     def __init__(self, function, points, ways, seed=1, compiled=True):
+        # Every evaluation has the same lanes, one for each pair, so that what has been compiled once, be it
+        # the whole or single operations, serves all of them.
         wrap = jax.jit if compiled else (lambda f: f)
-        self.count, self.kinds = (jax.tree.leaves(t)[0].shape[0] for t in (points, ways))
-        lanes = (self.count, self.kinds)
+        lanes = tuple(jax.tree.leaves(t)[0].shape[0] for t in (points, ways))
+        x, dx = _crossed(points, ways)
+        evaluate = wrap(jax.vmap(function))
+        samples = [evaluate(_moved(x, dx, offset)) for offset in OFFSETS]
+        value, tangent = wrap(jax.vmap(lambda x, dx: jax.jvp(function, (x,), (dx,))))(x, dx)
 
-        moved = wrap(jax.vmap(function))(_moved(*_crossed(points, ways, OFFSETS)))
-        self.difference = {
-            k: np.einsum("pdsn,s->pdn", _shape(y, *lanes, len(OFFSETS)), WEIGHTS)
-            for k, y in moved.items()
-        }
-
-        forward = wrap(jax.vmap(lambda x, dx: jax.jvp(function, (x,), (dx,))))
-        value, tangent = forward(*_crossed(points, ways))
-        self.value = {k: _shape(y, *lanes)[:, 0] for k, y in value.items()}
-        self.forward = {k: _shape(y, *lanes) for k, y in tangent.items()}
-
+        self.value, self.forward, self.difference, weights = {}, {}, {}, {}
+        self.paired = np.zeros(lanes)
         rng = np.random.default_rng(seed)
-        weights = {}
         for k, y in value.items():
-            scale = np.max(np.abs(self.forward[k])) or 1.0
-            weights[k] = jnp.asarray(rng.normal(size=(self.count, *y.shape[1:])) / scale)
+            self.value[k], self.forward[k] = _shape(y, *lanes), _shape(tangent[k], *lanes)
+            terms = [w * _shape(y[k], *lanes) for w, y in zip(WEIGHTS, samples, strict=True)]
+            self.difference[k] = sum(terms[1:], terms[0])
+            w = rng.normal(size=self.forward[k].shape) / (np.abs(self.forward[k]).max() or 1.0)
+            weights[k] = jnp.asarray(w.reshape(y.shape), y.dtype)
+            self.paired += np.sum(w * self.forward[k], axis=-1)
+
         pull = wrap(jax.vmap(lambda x, w: jax.vjp(function, x)[1](w)[0]))
-        cotangent = jax.tree.leaves(pull(points, weights))
         self.reverse = np.zeros(lanes)
-        for g, w in zip(cotangent, jax.tree.leaves(ways), strict=True):
-            # An infinite limit has no direction; its cotangent must still be a number.
-            self.reverse += np.einsum("pn,dn->pd", _shape(g, self.count), _shape(w, self.kinds))
-        self.paired = sum(
-            np.einsum("pdn,pn->pd", self.forward[k], _shape(w, self.count))
-            for k, w in weights.items()
-        )
+        for g, d in zip(jax.tree.leaves(pull(x, weights)), jax.tree.leaves(dx), strict=True):
+            self.reverse += np.sum(_shape(g, *lanes) * _shape(d, *lanes), axis=-1)
 
     def assert_agrees(self, names, points, rtol=1e-6):
         """Forward equals difference and reverse equals forward at every point along every way."""
         for k, ad in self.forward.items():
             assert np.isfinite(ad).all(), f"{k}: a tangent is not finite"
             cd = self.difference[k]
-            scale = np.maximum(np.abs(cd).max(-1), 1e-3 * np.abs(self.value[k]).max(-1)[:, None])
+            scale = np.maximum(np.abs(cd).max(-1), 1e-3 * np.abs(self.value[k]).max(-1))
             error = np.abs(ad - cd).max(-1) / np.maximum(scale, 1e-3)
             self._assert_small(error, names, points, rtol, f"{k}, forward mode")
         assert np.isfinite(self.reverse).all(), "a cotangent is not finite"

@@ -129,7 +129,7 @@ DEPENDS = {
     "mass_matrix": INERTIAL - {".model.gravity"},
     "solve_mass_matrix": INERTIAL - {".model.gravity"},
     "bias_force": INERTIAL - {".model.armature"},
-    "gravity_force": INERTIAL - {".model.armature"},
+    "gravity_force": INERTIAL - {".model.armature", ".model.inertia", ".model.pitch"},
     "kinematics.position": MODEL - {".model.mass", ".model.com", ".model.inertia"},
     "kinematics.com_acceleration": MODEL - {".model.mass", ".model.inertia"},
     "kinematics.quaternion": {".model.parent_quaternion", ".model.child_quaternion", ".model.axis"},

@@ -48,7 +48,7 @@ class Kinematics(eqx.Module):
     com_acceleration: Float[Array, "nb 3"] | None = None
 
     @property
-    def angular_velocity_body(self) -> Float[Array, "nb 3"] | None:
+    def angular_velocity_body(self) -> Float[Array, "... 3"] | None:
         """The angular velocity in body axes."""
         if self.angular_velocity is None:
             return None

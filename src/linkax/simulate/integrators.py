@@ -114,8 +114,8 @@ class Adaptive(AbstractIntegrator):
     Reverse mode goes through the substeps by recursive checkpointing (diffrax's default).
     """
 
-    rtol: float = 1e-6
-    atol: float = 1e-8
+    rtol: float | Float[Array, ""] = 1e-6
+    atol: float | Float[Array, ""] = 1e-8
     method: diffrax.AbstractSolver = eqx.field(static=True, default_factory=diffrax.Dopri5)
     max_steps: int = eqx.field(static=True, default=4096)
 
