@@ -1,7 +1,5 @@
 """Coordinates move along the group: integrate, difference and rate of all joint types agree."""
 
-import functools as ft
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,99 +12,79 @@ from linkax import library
 LANES = 8
 
 
-@ft.cache
+@pytest.fixture(scope="module")
 def model():
     return lx.build(library.random_tree(jax.random.key(8), 9)).model
 
 
 @pytest.fixture(scope="module")
-def states():
-    """(q, dv, q1): random coordinates, steps of at most 0.8 in each speed, other random coordinates."""
+def states(model):
+    """(q, dv, other): random coordinates, steps of at most 0.8 in each speed, other random coordinates."""
     keys = jax.random.split(jax.random.key(2), (2, LANES))
-    q, other = (np.asarray(jax.vmap(model().random)(k)) for k in keys)
-    dv = np.random.default_rng(4).uniform(-0.8, 0.8, (LANES, model().nv))
-    return q, dv, other
+    q, other = np.asarray(jax.jit(jax.vmap(jax.vmap(model.random)))(keys))
+    return q, np.random.default_rng(4).uniform(-0.8, 0.8, (LANES, model.nv)), other
 
 
-def same_attitude(found, expected, atol):
-    """Equal coordinates, a quaternion and its negative being one attitude."""
-    m = model()
-    start = 0
-    for body in m.topology.free_bodies:
-        joint = m.topology.joints[body]
-        a, b = (x[:, start : start + joint.nq] for x in (found, expected))
-        start += joint.nq
+@pytest.fixture(scope="module")
+def found(model, states):
+    """All that is compared, from one compiled function."""
+
+    def everything(q, dv, other):
+        still, time = jnp.zeros_like(dv), jnp.zeros(())
+        step = model.integrate(q, dv)
+        return {
+            "step": step,
+            "back": model.difference(q, step),
+            "reached": model.integrate(q, model.difference(q, other)),
+            "still": model.integrate(q, still),
+            "none": model.difference(q, q),
+            "slope": jax.jvp(lambda t: model.integrate(q, t * dv), (time,), (jnp.ones(()),))[1],
+            "rate": model.rate(q, dv),
+            "tangent": jax.jacfwd(lambda d: model.difference(q, model.integrate(q, d)))(still),
+            "halves": model.integrate(model.integrate(q, 0.5 * dv), 0.5 * dv),
+        }
+
+    return jax.device_get(jax.jit(jax.vmap(everything))(*states))
+
+
+def unsigned(model, q):
+    """Coordinates whose quaternions have their largest component positive: one of each attitude's two."""
+    q, start = np.array(q), 0
+    for body in model.topology.free_bodies:
+        joint = model.topology.joints[body]
         if joint.nq > joint.nv:
-            sign = np.sign(np.sum(a[:, :4] * b[:, :4], axis=-1, keepdims=True))
-            a = np.concatenate([sign * a[:, :4], a[:, 4:]], axis=-1)
-        np.testing.assert_allclose(a, b, atol=atol)
+            part = q[:, start : start + 4]
+            largest = np.take_along_axis(part, np.abs(part).argmax(axis=1)[:, None], axis=1)
+            part *= np.sign(largest)
+        start += joint.nq
+    return q
 
 
-def test_difference_undoes_integrate(states):
-    q, dv, _ = states
-    m = model()
-    back = jax.jit(jax.vmap(lambda q, dv: m.difference(q, m.integrate(q, dv))))(q, dv)
-    np.testing.assert_allclose(back, dv, atol=1e-13)
+def test_difference_undoes_integrate(states, found):
+    np.testing.assert_allclose(found["back"], states[1], atol=1e-13)
 
 
-def test_integrate_undoes_difference(states):
-    q, _, other = states
-    m = model()
-    reached = jax.jit(jax.vmap(lambda q, r: m.integrate(q, m.difference(q, r))))(q, other)
+def test_integrate_undoes_difference(model, states, found):
     # Random attitudes come near half a turn, where the rotation vector loses digits.
-    same_attitude(np.asarray(reached), other, 1e-11)
+    reached, other = (unsigned(model, x) for x in (found["reached"], states[2]))
+    np.testing.assert_allclose(reached, other, atol=1e-11)
 
 
-def test_nothing_integrated_leaves_everything(states):
-    q, dv, _ = states
-    m = model()
-    still = jax.jit(jax.vmap(m.integrate))(q, np.zeros_like(dv))
-    np.testing.assert_allclose(still, q, atol=1e-15)
-    none = jax.jit(jax.vmap(m.difference))(q, q)
-    np.testing.assert_allclose(none, np.zeros_like(dv), atol=1e-15)
+def test_nothing_integrated_leaves_everything(states, found):
+    np.testing.assert_allclose(found["still"], states[0], atol=1e-15)
+    np.testing.assert_allclose(found["none"], np.zeros_like(states[1]), atol=1e-15)
 
 
-def test_the_rate_is_the_derivative_of_integrate(states):
-    q, v, _ = states
-    m = model()
-
-    def slope(q, v):
-        return jax.jvp(lambda t: m.integrate(q, t * v), (jnp.zeros(()),), (jnp.ones(()),))[1]
-
-    found = jax.jit(jax.vmap(slope))(q, v)
-    np.testing.assert_allclose(found, jax.vmap(m.rate)(q, v), atol=1e-14)
+def test_the_rate_is_the_derivative_of_integrate(found):
+    np.testing.assert_allclose(found["slope"], found["rate"], atol=1e-14)
 
 
-def test_the_tangent_map_at_no_step_is_the_identity(states):
-    q, dv, _ = states
-    m = model()
-
-    def tangent(q):
-        return jax.jacfwd(lambda dv: m.difference(q, m.integrate(q, dv)))(jnp.zeros(m.nv))
-
-    found = jax.jit(jax.vmap(tangent))(q)
-    np.testing.assert_allclose(found, np.broadcast_to(np.eye(m.nv), found.shape), atol=1e-13)
+def test_the_tangent_map_at_no_step_is_the_identity(model, found):
+    tangent = found["tangent"]
+    np.testing.assert_allclose(
+        tangent, np.broadcast_to(np.eye(model.nv), tangent.shape), atol=1e-13
+    )
 
 
-def test_a_step_in_two_halves_is_the_step(states):
-    q, dv, _ = states
-    m = model()
-
-    def halves(q, dv):
-        return m.integrate(m.integrate(q, 0.5 * dv), 0.5 * dv)
-
-    found = jax.jit(jax.vmap(halves))(q, dv)
-    np.testing.assert_allclose(found, jax.vmap(m.integrate)(q, dv), atol=1e-14)
-
-
-def test_an_integrated_step_moves_bodies_by_its_speeds(states):
-    """The distance that a short step moves the bodies is their velocity times its length, to second order."""
-    q, v, _ = states
-    m = model()
-
-    def moved(q, v, h):
-        return lx.kinematics(m, m.integrate(q, h * v)).position
-
-    both = jax.jit(jax.vmap(lambda q, v: (moved(q, v, 1e-6) - moved(q, v, -1e-6)) / 2e-6))(q, v)
-    velocity = jax.jit(jax.vmap(lambda q, v: lx.kinematics(m, q, v).velocity))(q, v)
-    np.testing.assert_allclose(both, velocity, atol=1e-8)
+def test_a_step_in_two_halves_is_the_step(found):
+    np.testing.assert_allclose(found["halves"], found["step"], atol=1e-14)

@@ -4,6 +4,12 @@ import numpy as np
 import pytest
 from mixed_tree import ASIDE, COASTING, MOTION, POINT, answers
 
+from linkax.joints import JOINTS
+
+
+# The function behind it is the dearest of all tests to compile: 150 s of one core.
+pytestmark = pytest.mark.slow
+
 
 def close(a, b, digits: float = 1e-11):
     """Equal to `digits` of the largest entry: the sums behind an entry are as large as the largest ones."""
@@ -25,8 +31,6 @@ def tree():
 
 
 def test_the_tree_has_all_types_and_armature(tree):
-    from linkax.joints import JOINTS
-
     kinds = {joint.name for joint in tree.model.topology.joints}
     assert kinds == {name for name, joint in JOINTS.items() if joint.nv > 0}
     assert np.any(np.asarray(tree.model.armature) > 0.0)
@@ -93,7 +97,7 @@ def test_velocity_terms_change_the_mass_matrix_and_do_no_other_work(tree):
 
 
 def test_momentum_changes_by_the_external_wrench_only(tree):
-    """Joint forces inside the tree, however large, leave it alone; the root's, wrenches and gravity do not."""
+    """Forces of joints inside the tree leave it alone; the root's, wrenches and gravity do not."""
     model, k = tree.model, tree.found["kinematics"]
     root, com = tree.asked.tau[:, :6], tree.moving["center_of_mass"]
     R, p = k.rotation[:, 0], k.position[:, 0]

@@ -238,7 +238,7 @@ def free_motion(model: Model, q, v, tau):
     """(accelerations, motion of all bodies under them, energies, momentum)."""
     a = lx.forward_dynamics(model, q, v, tau)
     energies = lx.kinetic_energy(model, q, v), lx.potential_energy(model, q)
-    return a, lx.kinematics(model, q, v, a), energies, lx.momentum(model, q, v)
+    return a, vars(lx.kinematics(model, q, v, a)), energies, lx.momentum(model, q, v)
 
 
 def test_a_floating_machine_is_the_same_from_any_root():
@@ -247,19 +247,17 @@ def test_a_floating_machine_is_the_same_from_any_root():
     root = f"body{LOOSE - 1}"
     other = lx.build(rerooted(description, root)).model
     assert other.body_names[0] == root
-    assert model.topology.parents != other.topology.parents or model.body_names != other.body_names
     q, v, tau = states(model)
     tau[:, :6] = 0.0  # nothing holds the machine: the roots' own forces act on different bodies
     a, k, energies, momentum = batch(model, (q, v, tau), free_motion)
     at = model.body_index(root)
-    R = k.rotation[:, at]
 
     def in_body(x):
-        return np.einsum("lij,li->lj", R, x[:, at])
+        return np.einsum("lij,li->lj", k["rotation"][:, at], x[:, at])
 
     joints = [model.joint_names.index(name) + 5 for name in other.joint_names[1:]]  # speeds
-    q_root = np.concatenate([k.quaternion[:, at], k.position[:, at]], axis=-1)
-    v_root = np.concatenate([in_body(k.angular_velocity), in_body(k.velocity)], axis=-1)
+    q_root = np.concatenate([k["quaternion"][:, at], k["position"][:, at]], axis=-1)
+    v_root = np.concatenate([in_body(k["angular_velocity"]), in_body(k["velocity"])], axis=-1)
     moved = (
         np.concatenate([q_root, q[:, [j + 1 for j in joints]]], axis=-1),
         np.concatenate([v_root, v[:, joints]], axis=-1),
@@ -268,9 +266,6 @@ def test_a_floating_machine_is_the_same_from_any_root():
     other_a, other_k, other_energies, other_momentum = batch(other, moved, free_motion)
     close(other_a[:, 6:], a[:, joints], 1e-11)
     same = [other.body_index(name) for name in model.body_names]
-    close(
-        jax.tree.map(lambda x: x[:, same], dataclasses.replace(other_k, quaternion=None)),
-        dataclasses.replace(k, quaternion=None),
-        1e-11,
-    )
+    for name in sorted(set(k) - {"quaternion"}):  # whose sign depends on the way to the body
+        close(other_k[name][:, same], k[name], 1e-11)
     close((other_energies, other_momentum), (energies, momentum), 1e-12)

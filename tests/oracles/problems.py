@@ -152,7 +152,7 @@ class Pendulum:
 
     @property
     def period(self) -> float:
-        """K = pi/(2 M(1, cos(angle/2))), M the arithmetic-geometric mean; its iterates converge quadratically."""
+        """K = pi/(2 M(1, cos(angle/2))), with M the arithmetic-geometric mean."""
         a, b = 1.0, math.cos(0.5 * self.angle)
         while abs(a - b) > 1e-15:
             a, b = 0.5 * (a + b), math.sqrt(a * b)

@@ -37,18 +37,22 @@ def line(c: Comparison) -> str:
 
 HEAD = """# Sweep over published robots
 
-Every URDF file of example-robot-data that Pinocchio can build, at {lanes} random states each in float64, against
-Pinocchio {version}: {passed} of {total} robots agree within {tolerance:.0e} on {roots}. Written by `tests/oracles/sweep.py`.
+Every URDF file of example-robot-data that Pinocchio can build, at {lanes} random states each in float64,
+against Pinocchio {version}: {passed} of {total} robots agree within {tolerance:.0e} on {roots}.
+Written by `tests/oracles/sweep.py`.
 
-Errors are max |ours - Pinocchio's| over the largest value of the quantity at that state, at least 1 for forward
-dynamics, centre of mass, frame poses, Jacobians and their rates times v, and at least the largest entry of the mass
-matrix for the mass matrix, the forces, momenta and energies. *Forces* are inverse dynamics, bias and gravity
-forces; *frames* are poses, Jacobians and Jacobian rates times v of two links, merged ones where there are any.
-Angles are drawn over a turn whatever the joint limits, slides within 0.2 m. Mimic joints are eliminated here and free
-in Pinocchio, whose answers are projected; massless joints that could not be accelerated are welded in both.
-Seconds are of tracing and compiling; robots of one structure share a compiled function (*shared*).
+Errors are max |ours - Pinocchio's| over the largest value of the quantity at that state, at least 1 for
+forward dynamics, centre of mass, frame poses, Jacobians and their rates times v, and at least the largest
+entry of the mass matrix for the mass matrix, the forces, momenta and energies. *Forces* are inverse
+dynamics, bias and gravity forces; *frames* are poses, Jacobians and Jacobian rates times v of two links,
+merged ones where there are any. Angles are drawn over a turn whatever the joint limits, slides within
+0.2 m. Mimic joints are eliminated here and free in Pinocchio, whose answers are projected; massless joints
+that could not be accelerated are welded in both. On a fixed root the root link is part of the ground in
+both. Where a file calls its root link "world", the ground here, the sweep lets a body of that name float.
+Seconds are of tracing and compiling, two robots at a time on two cores; robots of one structure share a
+compiled function (*shared*).
 
-| robot | root | nv | mimic | welded | forward dynamics | mass matrix | forces | momenta, energies, com | frames | seconds |
+| robot | root | nv | mimic | welded | fwd. dyn. | mass matrix | forces | momenta etc. | frames | seconds |
 |---|---|---|---|---|---|---|---|---|---|---|
 """
 COLUMNS = (

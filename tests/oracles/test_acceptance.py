@@ -1,4 +1,4 @@
-"""Published and independently computed answers are met: open chains, pendulums, tops, free rotation, momentum."""
+"""Published and independently computed answers are met: chains, pendulums, tops, rotation, momentum."""
 
 import functools as ft
 import math

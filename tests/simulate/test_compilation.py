@@ -50,7 +50,9 @@ def test_a_rebuilt_model_shares_the_compilation_and_another_topology_does_not(sy
 
 
 @pytest.mark.parametrize(
-    "integrator", [lx.SemiImplicitEuler(), lx.LieMidpoint(), lx.RungeKutta4()], ids=lambda i: type(i).__name__
+    "integrator",
+    [lx.SemiImplicitEuler(), lx.LieMidpoint(), lx.RungeKutta4()],
+    ids=lambda i: type(i).__name__,
 )
 def test_types_are_the_same_before_and_after_a_step(system, integrator):
     state = system.initial_state()
@@ -83,6 +85,8 @@ def test_a_batch_of_models_is_one_compilation_and_equals_the_loop():
     together = jax.jit(jax.vmap(falling))(lengths, masses)
     alone = jax.jit(falling)
     for lane in range(3):
-        assert float(together[lane]) == pytest.approx(float(alone(lengths[lane], masses[lane])), abs=1e-12)
+        assert float(together[lane]) == pytest.approx(
+            float(alone(lengths[lane], masses[lane])), abs=1e-12
+        )
     assert alone._cache_size() == 1
     assert jnp.ptp(together) < 1e-9

@@ -17,7 +17,7 @@ STEPS = 16
 ORDERS = {
     "semi-implicit Euler": (lx.SemiImplicitEuler(), 1, 1.0 / 512),
     "Lie midpoint": (lx.LieMidpoint(), 2, 1.0 / 128),
-    "RK4": (lx.RungeKutta4(), 4, 1.0 / 24),
+    "RK4": (lx.RungeKutta4(), 4, 1.0 / 64),
 }
 MACHINES = ["double pendulum", "heavy top"]
 
@@ -41,9 +41,11 @@ def crossing(request):
 
     def cross(integrator, dt, runs):
         if integrator not in compiled:
-            run = lambda state, dt: lx.simulate(
-                system, state, dt=dt, steps=STEPS, save_every=STEPS, integrator=integrator
-            ).final
+            run = lambda state, dt: (
+                lx.simulate(
+                    system, state, dt=dt, steps=STEPS, save_every=STEPS, integrator=integrator
+                ).final
+            )
             compiled[integrator] = jax.jit(run)
         state = start
         for _ in range(runs):

@@ -22,7 +22,8 @@ _materialise_p.multiple_results = True
 def materialise(tree: PyTree) -> PyTree:
     """The identity, to the bit and in derivatives; each leaf is stored by the compiler, not recomputed.
 
-    Leaves are floating-point arrays; Python numbers (structural zeros and ones) pass untouched. Lowered as a
+    Leaves are floating-point arrays; Python numbers (structural zeros and ones) pass untouched. Subnormal
+    numbers are flushed to zero on CPU, as by all of XLA's arithmetic there. Lowered as a
     division by an opaque one on CPU, and as an optimisation barrier on accelerators.
     """
     leaves, treedef = jax.tree.flatten(tree)
