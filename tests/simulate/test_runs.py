@@ -1,5 +1,7 @@
 """Runs: what is saved, what drives them, how they fail, and what their gradients are."""
 
+import functools as ft
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,6 +12,10 @@ import linkax as lx
 
 
 DT = 0.01
+
+
+def take_lane(lane, x):
+    return x[lane]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +92,7 @@ def test_a_failing_lane_stops_alone_and_says_so(system):
     assert bool(jnp.all(jnp.isfinite(many.q)))
     alone = jax.jit(one)
     for lane in (0, 2):
-        solo = alone(jax.tree.map(lambda x: x[lane], lanes))
+        solo = alone(jax.tree.map(ft.partial(take_lane, lane), lanes))
         np.testing.assert_allclose(many.q[lane], solo.q, rtol=0, atol=1e-12)
 
     def height(s):
@@ -104,14 +110,14 @@ def test_throw_raises_the_sentence_of_the_status(system):
 
 
 def test_the_gradient_of_a_run_is_its_central_difference_whatever_is_saved(system, torques):
-    def cost(system, tau, v, save_every):
+    def cost(system, tau, v, save_every=1):
         start = eqx.tree_at(lambda s: s.v, system.initial_state(), v)
         run = lx.simulate(system, start, dt=DT, steps=7, controls=tau, save_every=save_every)
         return jnp.sum(run.final.q**2) + jnp.sum(run.final.v * jnp.asarray([0.3, 0.1]))
 
     v = jnp.asarray([0.5, -0.4])
     gradients = [
-        jax.jit(jax.grad(lambda *a: cost(*a, k), argnums=(0, 1, 2), allow_int=True))(
+        jax.jit(jax.grad(ft.partial(cost, save_every=k), argnums=(0, 1, 2), allow_int=True))(
             system, torques, v
         )
         for k in (1, 3)
@@ -120,7 +126,7 @@ def test_the_gradient_of_a_run_is_its_central_difference_whatever_is_saved(syste
     np.testing.assert_allclose(by_tau, by_tau3, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(by_v, by_v3, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(by_system.model.mass, by_system3.model.mass, rtol=1e-11, atol=1e-13)
-    value = jax.jit(lambda *a: cost(*a, 1))
+    value = jax.jit(cost)
     h = 1e-6
     for k in range(2):
         e = h * jnp.eye(2)[k]
