@@ -7,7 +7,12 @@ import pytest
 
 import linkax as lx
 from linkax.model import library
-from linkax.model.description import FrameDescription, MarkerDescription, Placement
+from linkax.model.description import (
+    FrameDescription,
+    MarkerDescription,
+    MimicDescription,
+    Placement,
+)
 
 
 def random_point(system, seed):
@@ -39,13 +44,36 @@ def draw_point():
     return random_point
 
 
-@pytest.fixture(scope="session")
-def mixed():
-    """A branching tree with every joint type once, damping, a frame and a marker."""
-    description = library.random_tree(jax.random.key(0), 8, branching=0.4)
+def damped(description, body):
+    """The system of a tree with damping in all joints, and with a frame and a marker on a body."""
     for k, joint in enumerate(description.joints):
         joint.damping = 0.1 + 0.05 * k
     tilted = Placement((0.1, -0.2, 0.3), (0.8, 0.0, -0.6, 0.0))
-    description.frames.append(FrameDescription("hand", "body5", tilted))
-    description.markers.append(MarkerDescription("mark", "body4", (0.3, 0.1, -0.2)))
+    description.frames.append(FrameDescription("hand", body, tilted))
+    description.markers.append(MarkerDescription("mark", body, (0.3, 0.1, -0.2)))
     return lx.build(description)
+
+
+@pytest.fixture(scope="session")
+def mixed():
+    """A branching tree with every joint type once."""
+    return damped(library.random_tree(jax.random.key(0), 8, branching=0.4), "body5")
+
+
+@pytest.fixture(scope="session")
+def hinges():
+    """A branching tree of one joint class: every recursion is a scan, with a branch that waits."""
+    system = damped(library.random_tree(jax.random.key(5), 6, ("revolute",), 0.6), "body5")
+    (run,) = system.model.topology.runs
+    assert max(run.keep) >= 0
+    return system
+
+
+@pytest.fixture(scope="session")
+def mimics():
+    """A branching tree with two mimic joints on one leader, one of them massless beyond."""
+    description = library.random_tree(jax.random.key(2), 5, ("revolute", "prismatic"), 0.4)
+    leader, *others = description.joints
+    others[1].mimic = MimicDescription(leader.name, -1.5, 0.2)
+    others[3].mimic = MimicDescription(leader.name, 0.5, -0.1)
+    return damped(description, "body4")

@@ -74,7 +74,8 @@ def _with(model, **leaves):
 def _by_joint(topology, number, rotation):
     """Coordinates with `number` for every plain one and `rotation` for every quaternion."""
     parts = []
-    for joint in topology.joints:
+    for body in topology.free_bodies:
+        joint = topology.joints[body]
         quaternion = 4 if joint in (Spherical, Floating) else 0
         parts += [rotation[:quaternion], np.full(joint.nq - quaternion, number)]
     return jnp.asarray(np.concatenate(parts))
@@ -98,7 +99,9 @@ def lanes(system, draw):
 
     half = _by_joint(t, np.pi, HALF)
     flipped = machine_with(parent_quaternion=jnp.asarray(np.tile(HALF, (m.nb, 1))))
-    half_turn = jnp.asarray(np.concatenate([[np.pi, *np.zeros(j.nv - 1)] for j in t.joints]))
+    half_turn = jnp.asarray(
+        np.concatenate([[np.pi, *np.zeros(t.joints[i].nv - 1)] for i in t.free_bodies])
+    )
     # The canonical frame of a joint's axis changes its form where the axis crosses the x-y plane. Only a
     # planar joint's coordinates notice: its in-plane directions jump there.
     level = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
@@ -145,6 +148,14 @@ DEPENDS = {
 }
 
 
+def check(found, names, points):
+    """Agreement everywhere, and no leaf that a result forgot."""
+    found.assert_agrees(names, list(points))
+    for result in DEPENDS.keys() & found.forward.keys():
+        needed = {n if n in ("point", "dt") else f"system{n}" for n in DEPENDS[result]}
+        assert not needed & set(names) & found.inert(result, names), result
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("results", [dynamics, motion, machine])
 def test_both_modes_agree_with_central_differences_in_one_batch_of_regular_and_singular_lanes(
@@ -152,10 +163,22 @@ def test_both_modes_agree_with_central_differences_in_one_batch_of_regular_and_s
 ):
     points = lanes(mixed, draw_point)
     names, ways = directions(points["regular"], still=STILL)
-    # Nine joint classes written out take minutes to compile, but seconds to evaluate operation by operation.
-    found = Comparison(results, stacked(points.values()), ways, compiled=False)
-    found.assert_agrees(names, list(points))
-    for result in DEPENDS.keys() & found.forward.keys():
-        needed = {n if n in ("point", "dt") else f"system{n}" for n in DEPENDS[result]}
-        assert needed <= set(names)
-        assert not needed & found.inert(result, names), result
+    assert {n.split(".")[-1] for n in names} >= {x.split(".")[-1] for x in INERTIAL | FRAMES}
+    # Eight joint classes written out take minutes to compile, but seconds to evaluate operation by operation.
+    check(Comparison(results, stacked(points.values()), ways, compiled=False), names, points)
+
+
+@pytest.mark.parametrize("name", ["hinges", "mimics"])
+@pytest.mark.parametrize("results", [dynamics, motion, machine])
+def test_derivatives_of_scanned_and_of_mimicking_trees_agree_with_central_differences(
+    request, draw_point, name, results
+):
+    system = request.getfixturevalue(name)
+    points = lanes(system, draw_point)
+    names, ways = directions(points["regular"], still=(*STILL, ".pitch"))
+    found = Comparison(results, stacked(points.values()), ways)
+    check(found, names, points)
+    if name == "mimics" and results is dynamics:
+        ratios = {"system.model.ratio", "system.model.offset"}
+        assert ratios <= set(names)
+        assert not ratios & found.inert("forward_dynamics", names)

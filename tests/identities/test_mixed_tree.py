@@ -138,6 +138,13 @@ def test_velocities_are_the_rates_of_poses(tree):
     close(skew(k.angular_velocity) @ k.rotation, rate.rotation[:, MOTION])
 
 
+def test_centres_of_mass_sit_where_the_bodies_carry_them(tree):
+    model, k = tree.model, tree.moving["kinematics"]
+    mass = np.asarray(model.mass)
+    close(k.com, k.position + times(k.rotation, np.asarray(model.com)[None]))
+    close(tree.moving["center_of_mass"], mass @ k.com / mass.sum())
+
+
 def test_quaternions_turn_with_the_angular_velocity(tree):
     """dq/dt = (0, omega) (x) q / 2, omega in world axes."""
     k, rate = tree.moving["kinematics"], tree.rates["kinematics"]

@@ -6,20 +6,21 @@ tau = G^T tau', J = J' G.
 """
 
 import dataclasses
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import pinocchio as pin
 
-from linkax.io import describe
+import linkax as lx
 from linkax.model import Model
-from linkax.model.builder import assemble
 from linkax.model.description import GROUND, BodyDescription, Description
 from linkax.model.root import with_root
 from linkax.model.tree import followings, unattached
 
 
+# Its names are made at import, where no type checker sees them.
+pin: Any = import_module("pinocchio")
 # Linear before angular there, angular before linear here.
 SWAPPED = (3, 4, 5, 0, 1, 2)
 
@@ -37,7 +38,7 @@ class Robot(NamedTuple):
     """One robot on one root."""
 
     model: Model
-    theirs: pin.Model
+    theirs: Any
     G: np.ndarray  # (their nv, our nv)
     frames: tuple[str, ...]  # whose poses and Jacobians are compared
     welded: tuple[str, ...]  # massless joints held still on both sides
@@ -45,8 +46,8 @@ class Robot(NamedTuple):
 
 def both(path: Path, root: str) -> Robot:
     """The robot as both libraries read it, on a "fixed" or a "floating" root."""
-    description = rooted(describe(path), root)
-    model = assemble(description, massless="weld").model
+    description = rooted(lx.describe(path), root)
+    model = lx.build(description, massless="weld").model
     base = (pin.JointModelFreeFlyer(),) if root == "floating" else ()
     theirs = pin.buildModelFromUrdf(str(path), *base)
     follow = followings(description)
@@ -81,7 +82,7 @@ def rooted(description: Description, root: str) -> Description:
     return with_root(floating, root)
 
 
-def _locked(theirs: pin.Model, names: list[str], follow) -> np.ndarray:
+def _locked(theirs: Any, names: list[str], follow) -> np.ndarray:
     q = pin.neutral(theirs)
     for name in names:
         if name in follow:
@@ -89,7 +90,7 @@ def _locked(theirs: pin.Model, names: list[str], follow) -> np.ndarray:
     return q
 
 
-def _place(theirs: pin.Model, q: np.ndarray, name: str, value: float) -> None:
+def _place(theirs: Any, q: np.ndarray, name: str, value: float) -> None:
     """One coordinate of theirs; unbounded angles are stored as (cos, sin)."""
     joint = theirs.joints[theirs.getJointId(name)]
     if joint.nq == 2:
@@ -98,7 +99,7 @@ def _place(theirs: pin.Model, q: np.ndarray, name: str, value: float) -> None:
         q[joint.idx_q] = value
 
 
-def _speeds_of(theirs: pin.Model, name: str) -> tuple[int, ...]:
+def _speeds_of(theirs: Any, name: str) -> tuple[int, ...]:
     """Where the speeds of our joint are in theirs."""
     if name == "root":
         start = theirs.joints[1].idx_v
@@ -109,7 +110,7 @@ def _speeds_of(theirs: pin.Model, name: str) -> tuple[int, ...]:
     return (joint.idx_v,)
 
 
-def _map(model: Model, theirs: pin.Model) -> np.ndarray:
+def _map(model: Model, theirs: Any) -> np.ndarray:
     """(their nv, our nv): speeds of theirs from ours."""
     t = model.topology
     tree = np.zeros((theirs.nv, t.tree_nv))
@@ -137,7 +138,7 @@ def _spanning(model: Model) -> np.ndarray:
     return G
 
 
-def _frames(model: Model, theirs: pin.Model) -> tuple[str, ...]:
+def _frames(model: Model, theirs: Any) -> tuple[str, ...]:
     """A link on the last body and one on the body halfway: merged ones where there are any."""
     t = model.topology
     chosen = []

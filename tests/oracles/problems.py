@@ -64,7 +64,7 @@ def _row(*offsets: Triple) -> tuple[Link, ...]:
     return tuple(Link(i - 1, Z, offset, X) for i, offset in enumerate(offsets))
 
 
-MASSLESS = ((0.0, 0.0, 0.0),) * 3
+MASSLESS = library.diagonal(0.0, 0.0, 0.0)
 # Source: the test set of RBDL (Felis, Autonomous Robots 41 (2017)); the numbers were computed anew.
 CHAINS = (
     Chain("one link", (Link(-1, Z, O, X),), (-4.905,)),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import jax
 from comparison import LANES, TOLERANCE, Comparison, Job, comparisons
+from pinocchio_oracle import pin
 from robots import robots, title
 
 
@@ -83,12 +84,10 @@ def passed(results: list[Comparison]) -> tuple[int, int]:
 
 def markdown(results: list[Comparison], roots: list[str]) -> str:
     """The whole page."""
-    import pinocchio
-
     good, total = passed(results)
     head = HEAD.format(
         lanes=LANES,
-        version=pinocchio.__version__,
+        version=pin.__version__,
         passed=good,
         total=total,
         tolerance=TOLERANCE,
