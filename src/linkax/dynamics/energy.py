@@ -55,7 +55,7 @@ def _momentum_about(model: Model, k: Kinematics, point: Float[Array, "3"]) -> Fl
     _, own = _spin(model, k)
     R = mat3(k.rotation)
     linear = vec3(model.mass[:, None] * k.com_velocity)
-    angular = R @ own + cross(vec3(k.com - point), linear)
+    angular = R @ own + cross(vec3(k.com - point[None]), linear)
     return jnp.stack([jnp.sum(x) for x in (*angular, *linear)])
 
 
