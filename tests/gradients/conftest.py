@@ -44,14 +44,14 @@ def draw_point():
     return random_point
 
 
-def damped(description, body):
+def damped(description, body, unroll=1):
     """The system of a tree with damping in all joints, and with a frame and a marker on a body."""
     for k, joint in enumerate(description.joints):
         joint.damping = 0.1 + 0.05 * k
     tilted = Placement((0.1, -0.2, 0.3), (0.8, 0.0, -0.6, 0.0))
     description.frames.append(FrameDescription("hand", body, tilted))
     description.markers.append(MarkerDescription("mark", body, (0.3, 0.1, -0.2)))
-    return lx.build(description)
+    return lx.build(description, unroll=unroll)
 
 
 @pytest.fixture(scope="session")
@@ -71,9 +71,9 @@ def hinges():
 
 @pytest.fixture(scope="session")
 def mimics():
-    """A branching tree with two mimic joints on one leader, one of them massless beyond."""
+    """A branching tree with two mimic joints on one leader, its recursions written out."""
     description = library.random_tree(jax.random.key(2), 5, ("revolute", "prismatic"), 0.4)
     leader, *others = description.joints
     others[1].mimic = MimicDescription(leader.name, -1.5, 0.2)
     others[3].mimic = MimicDescription(leader.name, 0.5, -0.1)
-    return damped(description, "body4")
+    return damped(description, "body4", unroll=0)

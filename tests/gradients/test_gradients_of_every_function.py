@@ -156,29 +156,67 @@ def check(found, names, points):
         assert not needed & set(names) & found.inert(result, names), result
 
 
+def everything(x):
+    return {**dynamics(x), **motion(x), **machine(x)}
+
+
+def once(x):
+    """One result of each recursion and joint method: `everything` less what is made of these."""
+    s, m, q, v, w = x["system"], x["system"].model, x["q"], x["v"], x["wrenches"]
+    hand = m.frame_names[-1]
+    k = lx.kinematics(m, q, v, x["a"])
+    after = lx.step(s, lx.state_of(q, v), x["tau"], x["dt"])
+    return {
+        "inverse_dynamics": lx.inverse_dynamics(m, q, v, x["a"], w),
+        "forward_dynamics": lx.forward_dynamics(m, q, v, x["tau"], w),
+        "mass_matrix": lx.mass_matrix(m, q),
+        "solve_mass_matrix": lx.solve_mass_matrix(m, q, x["tau"]),
+        **{f"kinematics.{name}": y for name, y in vars(k).items()},
+        "frame_jacobian": lx.jacobian(m, q, hand, x["point"]),
+        "frame_jacobian_bias": lx.jacobian_bias(m, q, v, hand, x["point"]),
+        "centroidal_momentum": lx.centroidal_momentum(m, q, v),
+        "kinetic_energy": lx.kinetic_energy(m, q, v),
+        "potential_energy": lx.potential_energy(m, q),
+        "integrate": m.integrate(q, x["dv"]),
+        "difference": m.difference(q, x["q1"]),
+        "rate": m.rate(q, v),
+        "step": jnp.concatenate([after.q, after.v, after.t[None]]),
+    }
+
+
+def scanned(x):
+    """The recursions whose loops are scans."""
+    m, q, v = x["system"].model, x["q"], x["v"]
+    k = lx.kinematics(m, q, v, x["a"])
+    return {
+        "forward_dynamics": lx.forward_dynamics(m, q, v, x["tau"], x["wrenches"]),
+        "mass_matrix": lx.mass_matrix(m, q),
+        "kinematics.com_acceleration": k.com_acceleration,
+        "kinematics.quaternion": k.quaternion,
+    }
+
+
+# Joint classes written out take minutes to compile, but seconds to evaluate operation by operation.
 @pytest.mark.slow
-@pytest.mark.parametrize("results", [dynamics, motion, machine])
+@pytest.mark.parametrize(
+    ("name", "results", "compiled"),
+    [("mixed", once, False), ("mimics", everything, False), ("hinges", scanned, True)],
+)
 def test_both_modes_agree_with_central_differences_in_one_batch_of_regular_and_singular_lanes(
-    mixed, draw_point, results
-):
-    points = lanes(mixed, draw_point)
-    names, ways = directions(points["regular"], still=STILL)
-    assert {n.split(".")[-1] for n in names} >= {x.split(".")[-1] for x in INERTIAL | FRAMES}
-    # Eight joint classes written out take minutes to compile, but seconds to evaluate operation by operation.
-    check(Comparison(results, stacked(points.values()), ways, compiled=False), names, points)
-
-
-@pytest.mark.parametrize("name", ["hinges", "mimics"])
-@pytest.mark.parametrize("results", [dynamics, motion, machine])
-def test_derivatives_of_scanned_and_of_mimicking_trees_agree_with_central_differences(
-    request, draw_point, name, results
+    request, draw_point, name, results, compiled
 ):
     system = request.getfixturevalue(name)
     points = lanes(system, draw_point)
-    names, ways = directions(points["regular"], still=(*STILL, ".pitch"))
-    found = Comparison(results, stacked(points.values()), ways)
-    check(found, names, points)
-    if name == "mimics" and results is dynamics:
-        ratios = {"system.model.ratio", "system.model.offset"}
-        assert ratios <= set(names)
-        assert not ratios & found.inert("forward_dynamics", names)
+    names, ways = directions(points["regular"], still=STILL)
+    found = Comparison(results, stacked(points.values()), ways, compiled=compiled)
+    found.assert_agrees(names, list(points))
+    for result in DEPENDS.keys() & found.forward.keys():
+        needed = {n if n in ("point", "dt") else f"system{n}" for n in DEPENDS[result]}
+        if name != "mixed":
+            needed -= {"system.model.pitch"}
+        if name == "mimics" and "system.model.axis" in needed:
+            needed |= {"system.model.ratio", "system.model.offset"}
+        if result == "kinematics.quaternion":
+            needed -= {"system.model.pitch"}
+        assert needed <= set(names)
+        assert not needed & found.inert(result, names), result

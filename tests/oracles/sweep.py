@@ -1,6 +1,7 @@
 """Every published robot that Pinocchio can build, on a fixed and on a floating root, against Pinocchio.
 
     python tests/oracles/sweep.py [--third K] [--roots fixed floating] [--markdown docs/urdf_sweep.md]
+                                  [--resume]
 
 Exit status 1 if any quantity of any robot differs by more than 1e-9 relative.
 """
@@ -75,16 +76,33 @@ def row(c: Comparison) -> str:
     return f"| {names} | {c.nv} | {c.followers} | {c.welded} | {errors} | {cost} |\n"
 
 
-def passed(results: list[Comparison]) -> tuple[int, int]:
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def kept_rows(page: Path) -> list[str]:
+    """The rows of a table that an earlier sweep left."""
+    if not page.is_file():
+        return []
+    lines = page.read_text().splitlines(keepends=True)
+    return [line for line in lines if line.startswith("|") and _cells(line)[1] in ROOTS]
+
+
+def agrees(line: str) -> bool:
+    """Whether every error of a row is within the tolerance."""
+    return all(float(cell) <= TOLERANCE for cell in _cells(line)[5:10] if cell != "-")
+
+
+def passed(rows: list[str]) -> tuple[int, int]:
     """(robots that agree on all their roots, robots)."""
-    robots_seen = {c.job.path for c in results}
-    failed = {c.job.path for c in results if c.worst > TOLERANCE}
+    robots_seen = {_cells(line)[0] for line in rows}
+    failed = {_cells(line)[0] for line in rows if not agrees(line)}
     return len(robots_seen - failed), len(robots_seen)
 
 
-def markdown(results: list[Comparison], roots: list[str]) -> str:
+def markdown(rows: list[str], roots: list[str]) -> str:
     """The whole page."""
-    good, total = passed(results)
+    good, total = passed(rows)
     head = HEAD.format(
         lanes=LANES,
         version=pin.__version__,
@@ -93,8 +111,7 @@ def markdown(results: list[Comparison], roots: list[str]) -> str:
         tolerance=TOLERANCE,
         roots=" and ".join(f"a {root} root" for root in roots),
     )
-    ordered = sorted(results, key=lambda c: (title(c.job.path), c.job.root))
-    return head + "".join(row(c) for c in ordered)
+    return head + "".join(sorted(rows, key=lambda line: _cells(line)[:2]))
 
 
 def main() -> int:
@@ -107,20 +124,25 @@ def main() -> int:
     )
     parser.add_argument("--roots", nargs="+", choices=ROOTS, default=list(ROOTS))
     parser.add_argument("--markdown", type=Path, help="write a table there")
+    parser.add_argument(
+        "--resume", action="store_true", help="keep the rows of the table and do the missing ones"
+    )
     told = parser.parse_args()
     chosen = readable() if told.third is None else readable()[told.third :: 3]
     if not chosen:
         print("example-robot-data is not installed.", file=sys.stderr)
         return 1
     jax.config.update("jax_enable_x64", True)
-    results = []
-    for c in comparisons(Job(path, root) for path in chosen for root in told.roots):
-        results.append(c)
+    rows = kept_rows(told.markdown) if told.resume and told.markdown is not None else []
+    done = {tuple(_cells(line)[:2]) for line in rows}
+    jobs = [Job(path, root) for path in chosen for root in told.roots]
+    for c in comparisons(job for job in jobs if (title(job.path), job.root) not in done):
+        rows.append(row(c))
         print(line(c), flush=True)
         if told.markdown is not None:  # after each: a long sweep that is stopped leaves what it has
             told.markdown.parent.mkdir(parents=True, exist_ok=True)
-            told.markdown.write_text(markdown(results, told.roots))
-    good, total = passed(results)
+            told.markdown.write_text(markdown(rows, told.roots))
+    good, total = passed(rows)
     print(f"{good} of {total} robots agree with Pinocchio within {TOLERANCE:.0e}.")
     return 0 if good == total else 1
 
