@@ -3,47 +3,41 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 from differences import Comparison, directions, stacked
 
 import linkax as lx
-from linkax.model.description import BodyDescription, Description, JointDescription
+from linkax.model.description import (
+    BodyDescription,
+    Description,
+    JointDescription,
+    Placement,
+)
 
 
 STILL = (".lower", ".upper", ".effort", ".velocity_limit", ".marker_points")
-STILL += (".frame_position", ".frame_quaternion", ".pitch")
+STILL += (".frame_position", ".frame_quaternion", ".pitch", ".axis")
 
 
 @pytest.fixture(scope="module")
 def system():
-    """A damped ball joint that carries a damped hinge; gravity, armature, frames off the bodies."""
-    bodies = [
-        BodyDescription(
-            "arm", 1.5, (0.1, 0.2, -0.3), ((0.2, 0.01, 0.0), (0.01, 0.3, 0.02), (0.0, 0.02, 0.25))
-        ),
-        BodyDescription(
-            "hand", 0.7, (0.0, 0.1, -0.2), ((0.1, 0.0, 0.0), (0.0, 0.12, 0.0), (0.0, 0.0, 0.05))
-        ),
-    ]
-    joints = [
-        JointDescription("ball", "spherical", "world", "arm", damping=0.2, armature=0.1),
-        JointDescription("hinge", "revolute", "arm", "hand", damping=0.3, armature=0.05),
-    ]
-    joints[0].parent_frame.position = (0.1, 0.0, 0.2)
-    joints[1].parent_frame.position = (0.0, 0.1, -0.5)
-    joints[1].axis = (0.3, -0.4, 0.5)
-    return lx.build(Description(bodies=bodies, joints=joints))
+    """A damped ball joint with armature, its frames off the body's."""
+    rows = ((0.2, 0.01, 0.0), (0.01, 0.3, 0.02), (0.0, 0.02, 0.25))
+    placement = Placement((0.1, 0.0, 0.2), (0.8, 0.0, 0.6, 0.0))
+    arm = BodyDescription("arm", 1.5, (0.1, 0.2, -0.3), rows)
+    ball = JointDescription("ball", "spherical", "world", "arm", placement, placement)
+    ball.damping, ball.armature = 0.2, 0.1
+    return lx.build(Description(bodies=[arm], joints=[ball]))
 
 
 def points(system):
-    """A lively state, rest at the identity, and half turns, each the system's own start; side by side."""
-    torques = jnp.asarray([[0.3, -0.2, 0.5, 0.1], [0.1, 0.4, -0.3, -0.2], [-0.5, 0.2, 0.1, 0.3]])
+    """A lively state, rest at the identities, and half turns, each the system's own start; side by side."""
+    torques = jnp.asarray([[0.3, -0.2, 0.5], [0.1, 0.4, -0.3]])
     starts = {
-        "lively": ([0.8, 0.2, -0.5, 0.3, 1.1], [1.0, -2.0, 0.5, 3.0], torques),
-        "at rest, identity": ([1.0, 0.0, 0.0, 0.0, 0.0], [0.0] * 4, 0.0 * torques),
-        "half turns": ([0.0, 0.6, 0.0, -0.8, np.pi], [0.0] * 4, torques),
-        "at rest, minus identity": ([-1.0, 0.0, 0.0, 0.0, 0.0], [0.0] * 4, torques),
+        "lively": ([0.8, 0.2, -0.5, 0.3], [1.0, -2.0, 0.5], torques),
+        "at rest, identity": ([1.0, 0.0, 0.0, 0.0], [0.0] * 3, 0.0 * torques),
+        "half turn": ([0.0, 0.6, 0.0, -0.8], [0.0] * 3, torques),
+        "at rest, minus identity": ([-1.0, 0.0, 0.0, 0.0], [0.0] * 3, torques),
     }
     return {
         name: {
@@ -58,13 +52,13 @@ def points(system):
 
 
 def run_by(integrator):
-    """What a run of three steps gives, its second chunk shorter than its first."""
+    """What a run of two steps gives, taken again in the reverse pass."""
 
     def run(x):
         result = lx.simulate(
             x["system"],
             dt=x["dt"],
-            steps=3,
+            steps=2,
             controls=x["controls"],
             integrator=integrator,
             save_every=2,
@@ -91,7 +85,7 @@ def test_runs_have_the_derivatives_of_their_differences_in_both_modes(system, in
     found = Comparison(run_by(integrator), stacked(at.values()), ways)
     found.assert_agrees(names, list(at))
     forgotten = found.inert("final", names)
-    assert not forgotten - {"system.model.mass"} - {"dt"}, forgotten
+    assert not forgotten, forgotten
 
 
 def test_adaptive_runs_have_the_gradient_of_their_differences(system):
