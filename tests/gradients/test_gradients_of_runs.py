@@ -62,12 +62,10 @@ def run_by(integrator):
             controls=x["controls"],
             integrator=integrator,
             save_every=2,
-            analyses=(lx.energy,),
         )
         final = result.final
         return {
             "points": jnp.concatenate([result.q, result.v], axis=1),
-            "energies": result.analyses[0],
             "final": jnp.concatenate([final.q, final.v, final.t[None]]),
         }
 
@@ -84,8 +82,8 @@ def test_runs_have_the_derivatives_of_their_differences_in_both_modes(system, in
     names, ways = directions(at["lively"], still=STILL)
     found = Comparison(run_by(integrator), stacked(at.values()), ways)
     found.assert_agrees(names, list(at))
-    forgotten = found.inert("final", names)
-    assert not forgotten, forgotten
+    # In uniform gravity it does not matter where the whole hangs.
+    assert found.inert("final", names) == {"system.model.parent_position"}
 
 
 def test_adaptive_runs_have_the_gradient_of_their_differences(system):
