@@ -1,7 +1,5 @@
 """The models on which derivatives are taken, and their regular and singular points."""
 
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,14 +13,6 @@ from linkax.model.description import (
     MimicDescription,
     Placement,
 )
-
-
-def pytest_collection_modifyitems(items):
-    """Derivatives of every function of whole trees take tens of minutes to compile."""
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.exhaustive)
 
 
 def random_point(system, seed):

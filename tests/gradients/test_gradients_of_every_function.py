@@ -196,11 +196,14 @@ def scanned(x):
     }
 
 
-# Joint classes written out take minutes to compile, but seconds to evaluate operation by operation.
-@pytest.mark.slow
+# Bodies written out take longer to compile than to evaluate operation by operation: minutes, even so.
 @pytest.mark.parametrize(
     ("name", "results", "compiled"),
-    [("mixed", once, False), ("mimics", everything, False), ("hinges", scanned, True)],
+    [
+        pytest.param("mixed", once, False, marks=pytest.mark.exhaustive),
+        pytest.param("mimics", everything, False, marks=pytest.mark.exhaustive),
+        pytest.param("hinges", scanned, True, marks=pytest.mark.slow),
+    ],
 )
 def test_both_modes_agree_with_central_differences_in_one_batch_of_regular_and_singular_lanes(
     request, draw_point, name, results, compiled

@@ -4,6 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from differences import CHEAPLY, STEP, directions
 
 import linkax as lx
@@ -12,6 +13,7 @@ import linkax as lx
 STILL = (".lower", ".upper", ".frame_position", ".frame_quaternion", ".pitch")
 
 
+@pytest.mark.slow
 def test_the_derivative_of_the_gradient_is_its_difference_in_all_leaves_at_once(hinges, draw_point):
     """Forward over reverse, through the scans and the derivative rule, regular and singular lanes in one."""
     model = hinges.model
