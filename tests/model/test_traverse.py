@@ -73,7 +73,7 @@ def test_both_loops_agree_with_plain_ones(parents, kinds, unroll):
     @jax.jit
     def both(weights):
         lanes = body_lanes(topology, weights)
-        paths = outward(topology, down, zero, lanes)
+        paths = outward(topology, down, zero, lanes, zero.dtype)
         sums = inward(topology, up, zero, lanes)
         return stack_bodies(topology, paths), stack_bodies(topology, sums)
 

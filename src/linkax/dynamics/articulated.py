@@ -36,8 +36,6 @@ def factor_body(
     for k, rotor in enumerate(armature):
         D[k][k] = add(D[k][k], rotor)
     factor = ldl.factor(D)
-    if len(U) > 1:  # one column is a selection or nearly so, and its pivot's reciprocal a division
-        U, factor = materialise((U, factor))
     weighted = [ldl.solve(factor, row) for row in zip(*(_flat(u) for u in U), strict=True)]
     W = tuple(_force(tuple(row[k] for row in weighted)) for k in range(len(U)))
     return BodyFactor(U, factor), inertia.minus_outer(U, W)

@@ -13,6 +13,7 @@ from linkax.dynamics.inverse import (
     motion_ground,
     push_lanes,
     pushed,
+    stored_pose,
     tree_inverse_dynamics,
 )
 from linkax.dynamics.reduced import reduced_forward_dynamics, reduced_solve
@@ -22,7 +23,6 @@ from linkax.math.scalar import Scalar
 from linkax.model.constants import (
     inertia_of,
     joint_frame_of,
-    joint_pose,
     packed_constants,
     restored_pose,
 )
@@ -67,8 +67,7 @@ def _velocity_terms(joint: type[AbstractJoint], parent: Moving, x):
     """Outward: the velocity, and the external wrench as a force at the body's frame K."""
     row, q, v, push = x
     at = joint_frame_of(row)
-    X = joint_pose(joint, at, q)
-    X = X._replace(rotation=materialise(X.rotation))
+    X = stored_pose(joint, at, q, parent)
     relative = combine(joint.subspace(q, at.pitch), v)
     velocity = materialise(X.motion_to_child(parent.velocity) + relative)
     pose, force = parent.pose, None
@@ -131,12 +130,12 @@ def articulated_body(
     )
     ground = motion_ground(model, gravity=True, posed=wrenches is not None)
     xs = zip(rows, qs, vs, push_lanes(model, packed, wrenches), strict=True)
-    moved = outward(topology, _velocity_terms, ground._replace(acceleration=None), list(xs))
+    moved = outward(topology, _velocity_terms, ground._replace(acceleration=None), list(xs), dtype)
     like = _zeros(_Carried(_FULL_INERTIA, NO_FORCE), dtype)
     xs = zip(rows, bodies, qs, vs, moved, rotors, taus, strict=True)
     factored = inward(topology, _factor_and_filter, like, list(xs))
     xs = zip(rows, qs, vs, moved, factored, strict=True)
-    qdd = outward(topology, _accelerate, ground.acceleration, list(xs))
+    qdd = outward(topology, _accelerate, ground.acceleration, list(xs), dtype)
     factor = TreeFactor([rotation for rotation, _, _ in moved], [f for f, _ in factored])
     return stack_joints(topology, qdd, topology.v_slots, dtype), factor
 
@@ -169,7 +168,7 @@ def solve_with(
     xs = zip(rows, qs, factor.rotations, factor.bodies, bs, strict=True)
     excesses = inward(topology, _filter, _zeros(NO_FORCE, model.dtype), list(xs))
     xs = zip(rows, qs, factor.rotations, factor.bodies, excesses, strict=True)
-    x = outward(topology, _smooth, _zeros(NO_MOTION, model.dtype), list(xs))
+    x = outward(topology, _smooth, NO_MOTION, list(xs), model.dtype)
     return stack_joints(topology, x, topology.v_slots, model.dtype)
 
 

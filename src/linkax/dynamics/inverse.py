@@ -8,9 +8,10 @@ from jaxtyping import Array, Float
 
 from linkax.joints import AbstractJoint
 from linkax.math.materialise import materialise
-from linkax.math.scalar import Scalar, add, multiply
+from linkax.math.scalar import Scalar, add, is_zero, multiply
 from linkax.model import coordinates
 from linkax.model.constants import (
+    JointFrame,
     Packed,
     entries,
     inertia_of,
@@ -35,7 +36,7 @@ from linkax.spatial.motion import (
     power,
 )
 from linkax.spatial.transform import NO_TRANSFORM, Transform
-from linkax.spatial.vector import Vec3
+from linkax.spatial.vector import ZERO, Vec3
 
 
 Scalars = tuple[Scalar, ...]
@@ -60,12 +61,15 @@ class Moving(NamedTuple):
 
 def motion_ground(model: Model, gravity: bool, posed: bool) -> Moving:
     """The ground as the outward pass sees it: at rest, accelerating upwards against gravity."""
-    zero = jnp.zeros((), model.dtype)
-    still = jax.tree.map(lambda _: zero, NO_MOTION)
-    g = vec3(model.gravity)
-    rising = Motion(still.angular, -g) if gravity else still
-    pose = jax.tree.map(lambda x: jnp.asarray(x, model.dtype), NO_TRANSFORM) if posed else None
-    return Moving(still, rising, pose)
+    rising = Motion(ZERO, -vec3(model.gravity)) if gravity else NO_MOTION
+    return Moving(NO_MOTION, rising, NO_TRANSFORM if posed else None)
+
+
+def stored_pose(joint: type[AbstractJoint], at: JointFrame, q: Scalars, parent: Moving) -> Transform:
+    """`joint_pose` with a stored rotation, except on the ground, where it turns gravity only."""
+    X = joint_pose(joint, at, q)
+    on_ground = is_zero(parent.velocity.angular.x)
+    return X if on_ground else X._replace(rotation=materialise(X.rotation))
 
 
 class Push(NamedTuple):
@@ -88,8 +92,7 @@ def _net_force(joint: type[AbstractJoint], parent: Moving, x):
     row, body, state, push = x
     at, inertia = joint_frame_of(row), inertia_of(body)
     S = joint.subspace(state.q, at.pitch)
-    X = joint_pose(joint, at, state.q)
-    X = X._replace(rotation=materialise(X.rotation))
+    X = stored_pose(joint, at, state.q, parent)
     relative = combine(S, state.v)
     velocity = materialise(X.motion_to_child(parent.velocity) + relative)
     change = joint.bias(state.q, state.v, at.pitch) + cross_motion(velocity, relative)
@@ -141,9 +144,8 @@ def tree_inverse_dynamics(
     states = [JointState(*part) for part in zip(*parts, rotors, strict=True)]
     pushes = push_lanes(model, packed, wrenches)
     ground = motion_ground(model, gravity, wrenches is not None)
-    moved = outward(
-        topology, _net_force, ground, list(zip(rows, bodies, states, pushes, strict=True))
-    )
+    xs = list(zip(rows, bodies, states, pushes, strict=True))
+    moved = outward(topology, _net_force, ground, xs, model.dtype)
     zero = jax.tree.map(lambda _: jnp.zeros((), model.dtype), NO_FORCE)
     tau = inward(topology, _joint_force, zero, list(zip(rows, states, moved, strict=True)))
     return stack_joints(topology, tau, topology.v_slots, model.dtype)

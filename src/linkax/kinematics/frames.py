@@ -133,14 +133,13 @@ def _second(rate: Motion, second: Motion, arm: Vec3, across: Motion, own: Motion
     )
 
 
-def _ground(model: Model, moving: bool, accelerating: bool) -> _Frame:
-    def number(x):
-        return jnp.asarray(x, model.dtype)
-
-    still = jax.tree.map(number, NO_MOTION)
-    pose = jax.tree.map(number, NO_TRANSFORM)
-    attitude = Quaternion(*(number(x) for x in (1, 0, 0, 0)))
-    return _Frame(pose, attitude, still if moving else None, still if accelerating else None)
+def _ground(moving: bool, accelerating: bool) -> _Frame:
+    return _Frame(
+        NO_TRANSFORM,
+        quaternion.IDENTITY,
+        NO_MOTION if moving else None,
+        NO_MOTION if accelerating else None,
+    )
 
 
 def body_frames(model: Model, q: Array, v: Array | None, a: Array | None) -> list[_Frame]:
@@ -158,7 +157,8 @@ def body_frames(model: Model, q: Array, v: Array | None, a: Array | None) -> lis
         lanes(a, topology.v_slots),
         strict=True,
     )
-    return outward(topology, _move, _ground(model, v is not None, a is not None), list(xs))
+    ground = _ground(v is not None, a is not None)
+    return outward(topology, _move, ground, list(xs), model.dtype)
 
 
 def matrix(R: Mat3) -> Array:

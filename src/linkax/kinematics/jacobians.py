@@ -71,8 +71,7 @@ def motion_columns(model: Model, q: Float[Array, " tree_nq"]) -> Columns:
         joint_lanes(topology, q, topology.q_slots),
         strict=True,
     )
-    pose = jax.tree.map(lambda x: jnp.asarray(x, model.dtype), NO_TRANSFORM)
-    visited = outward(topology, _rooted_pose, _Rooted(pose), list(xs))
+    visited = outward(topology, _rooted_pose, _Rooted(NO_TRANSFORM), list(xs), model.dtype)
     return Columns(
         _stack_columns(model, Motion, [s for s, _ in visited]), [pose for _, pose in visited]
     )

@@ -27,12 +27,17 @@ def materialise(tree: PyTree) -> PyTree:
     division by an opaque one on CPU, and as an optimisation barrier on accelerators.
     """
     leaves, treedef = jax.tree.flatten(tree)
-    places = [i for i, leaf in enumerate(leaves) if not isinstance(leaf, (int, float))]
-    if places:
-        stored = _materialise_p.bind(*(leaves[i] for i in places))
-        for i, leaf in zip(places, stored, strict=True):
-            leaves[i] = leaf
-    return jax.tree.unflatten(treedef, leaves)
+    # By identity: an entry that stands at several places is one kernel to compile, not several.
+    arrays = {id(leaf): leaf for leaf in leaves if not isinstance(leaf, (int, float))}
+    if not arrays:
+        return tree
+    stored = dict(zip(arrays, _materialise_p.bind(*arrays.values()), strict=True))
+    return jax.tree.unflatten(treedef, [stored.get(id(leaf), leaf) for leaf in leaves])
+
+
+def is_materialise(primitive: Primitive, *_, **__) -> bool:
+    """Whether an operation is `materialise`: a policy for `jax.checkpoint`, to keep what is stored anyway."""
+    return primitive is _materialise_p
 
 
 def _opaque_one(x: Float[Array, "..."]) -> Float[Array, "..."]:

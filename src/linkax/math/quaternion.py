@@ -9,7 +9,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 
 from linkax.math import safe
-from linkax.math.scalar import Scalar
+from linkax.math.scalar import Scalar, add, multiply, subtract, total
 
 
 class Quaternion(NamedTuple):
@@ -21,13 +21,21 @@ class Quaternion(NamedTuple):
     z: Scalar
 
 
+IDENTITY = Quaternion(1, 0, 0, 0)
+
+
 def product(a: Quaternion, b: Quaternion) -> Quaternion:
     """Hamilton product a (x) b: first rotate by b, then by a."""
+    def sum_of(p, q, r, minus):  # products with structural numbers vanish: the ground's attitude is one
+        first = total(multiply(*p), multiply(*q), multiply(*r))
+        return subtract(first, multiply(*minus))
+
+    vector = total(multiply(a.x, b.x), multiply(a.y, b.y), multiply(a.z, b.z))
     return Quaternion(
-        a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
-        a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
-        a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
-        a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w,
+        subtract(multiply(a.w, b.w), vector),
+        sum_of((a.w, b.x), (a.x, b.w), (a.y, b.z), minus=(a.z, b.y)),
+        sum_of((a.w, b.y), (a.y, b.w), (a.z, b.x), minus=(a.x, b.z)),
+        sum_of((a.w, b.z), (a.z, b.w), (a.x, b.y), minus=(a.y, b.x)),
     )
 
 
@@ -38,7 +46,7 @@ def conjugate(a: Quaternion) -> Quaternion:
 
 def squared_norm(a: Quaternion) -> Scalar:
     """w^2 + x^2 + y^2 + z^2."""
-    return a.w * a.w + a.x * a.x + a.y * a.y + a.z * a.z
+    return total(*(multiply(x, x) for x in a))
 
 
 def normalized(a: Quaternion) -> Quaternion:
@@ -58,20 +66,20 @@ def rotation(a: Quaternion) -> tuple[Scalar, ...]:
     n = squared_norm(a)
     zero = n == 0.0
     s = jnp.where(zero, 0.0, 2.0 / jnp.where(zero, 1.0, n))
-    sx, sy, sz = s * a.x, s * a.y, s * a.z
-    wx, wy, wz = a.w * sx, a.w * sy, a.w * sz
-    xx, xy, xz = a.x * sx, a.x * sy, a.x * sz
-    yy, yz, zz = a.y * sy, a.y * sz, a.z * sz
+    sx, sy, sz = multiply(s, a.x), multiply(s, a.y), multiply(s, a.z)
+    wx, wy, wz = multiply(a.w, sx), multiply(a.w, sy), multiply(a.w, sz)
+    xx, xy, xz = multiply(a.x, sx), multiply(a.x, sy), multiply(a.x, sz)
+    yy, yz, zz = multiply(a.y, sy), multiply(a.y, sz), multiply(a.z, sz)
     return (
-        1.0 - yy - zz,
-        xy - wz,
-        xz + wy,
-        xy + wz,
-        1.0 - xx - zz,
-        yz - wx,
-        xz - wy,
-        yz + wx,
-        1.0 - xx - yy,
+        subtract(1.0, add(yy, zz)),
+        subtract(xy, wz),
+        add(xz, wy),
+        add(xy, wz),
+        subtract(1.0, add(xx, zz)),
+        subtract(yz, wx),
+        subtract(xz, wy),
+        add(yz, wx),
+        subtract(1.0, add(xx, yy)),
     )
 
 

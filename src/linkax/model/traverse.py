@@ -16,7 +16,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array
 
-from linkax.math.materialise import materialise
+from linkax.math.materialise import is_materialise, materialise
 from linkax.math.scalar import add
 from linkax.model.topology import FROM_GROUND, PREVIOUS, UNKEPT, Run, Topology
 
@@ -81,10 +81,10 @@ def stack_joints(topology: Topology, lanes: Sequence[tuple[Array, ...]], slots, 
     return take(jnp.concatenate(columns), [place[i] for i in range(slots.size)])
 
 
-def _dense(tree: Any, like: Any) -> Any:
-    """Structural numbers turned into arrays like those of `like`, so that a scan can carry them."""
+def _dense(tree: Any, dtype: Any) -> Any:
+    """Structural numbers turned into arrays, so that a scan can carry them."""
     return jax.tree.map(
-        lambda x, y: lax.full(y.shape, x, y.dtype) if isinstance(x, (int, float)) else x, tree, like
+        lambda x: lax.full((), x, dtype) if isinstance(x, (int, float)) else x, tree
     )
 
 
@@ -103,7 +103,10 @@ def _row(tree: Any, i: int) -> Any:
 
 
 def _scan(step: Callable, carry: Any, xs: Any, length: int, unroll: int, reverse: bool = False):
-    """`lax.scan` over the arrays of xs, with its structural numbers handed to every step."""
+    """`lax.scan` over the arrays of xs, with its structural numbers handed to every step.
+
+    For a derivative it keeps what the step stores anyway, and works the rest out again from the rows.
+    """
     leaves, treedef = jax.tree.flatten(xs)
     moving = [isinstance(leaf, (jax.Array, np.ndarray)) for leaf in leaves]
 
@@ -113,6 +116,7 @@ def _scan(step: Callable, carry: Any, xs: Any, length: int, unroll: int, reverse
         return step(carry, jax.tree.unflatten(treedef, whole))
 
     rows = [leaf for m, leaf in zip(moving, leaves, strict=True) if m]
+    body = jax.checkpoint(body, policy=is_materialise, prevent_cse=False)
     return lax.scan(body, carry, rows, length=length, unroll=unroll, reverse=reverse)
 
 
@@ -120,17 +124,19 @@ def _stacked(ys: list[Any]) -> Any:
     return jax.tree.map(lambda *rows: jnp.stack(rows), *ys)
 
 
-def outward(topology: Topology, step: Callable, ground: Any, xs: Sequence[Any]) -> list[Any]:
+def outward(
+    topology: Topology, step: Callable, ground: Any, xs: Sequence[Any], dtype: Any
+) -> list[Any]:
     """Visits every body after its parent.
 
     `step(joint, parent, x) -> (value, y)`: `parent` is the value of the parent body (`ground`, a tree of
-    scalar arrays, for those on the ground), x the body's data from `xs` (one tree a run, leading axis the
-    run's bodies). Returns the y of all bodies in the same form.
+    scalars, structural numbers among them, for those on the ground), x the body's data from `xs` (one tree
+    a run, leading axis the run's bodies). Returns the y of all bodies in the same form.
     """
     previous, registers, out = ground, {}, []
     for run, x in zip(topology.runs, xs, strict=True):
         visit = _scan_outward if _is_scanned(topology, run) else _write_outward
-        previous, y = visit(topology, run, step, ground, previous, registers, x)
+        previous, y = visit(topology, run, step, ground, previous, registers, x, dtype)
         out.append(y)
     return out
 
@@ -139,26 +145,23 @@ def _is_scanned(topology: Topology, run: Run) -> bool:
     return topology.unroll > 0 and len(run.bodies) >= _SHORTEST_SCAN
 
 
-def _write_outward(topology, run, step, ground, previous, registers, x):
+def _write_outward(topology, run, step, ground, previous, registers, x, dtype):
     del topology
     ys = []
     for i, (source, keep) in enumerate(zip(run.source, run.keep, strict=True)):
         parent = {PREVIOUS: previous, FROM_GROUND: ground}.get(source)
         value, y = step(run.joint, registers[source] if parent is None else parent, _row(x, i))
         # What a scan's carry does by itself: each value is evaluated once, not in each of its users.
-        previous = materialise(_dense(value, ground))
+        previous = materialise(value)
         if keep != UNKEPT:
             registers[keep] = previous
-        ys.append(_dense_out(y, ground))
+        ys.append(_dense(y, dtype))
     return previous, _stacked(ys)
 
 
-def _dense_out(y: Any, like: Any) -> Any:
-    dtype = jax.tree.leaves(like)[0].dtype
-    return jax.tree.map(lambda v: lax.full((), v, dtype) if isinstance(v, (int, float)) else v, y)
-
-
-def _scan_outward(topology, run, step, ground, previous, registers, x):
+def _scan_outward(topology, run, step, ground, previous, registers, x, dtype):
+    ground, previous = _dense((ground, previous), dtype)
+    registers.update(_dense(registers, dtype))
     written = sorted(set(run.keep) - {UNKEPT})
     # A register that this run writes is carried from its start, whatever it held before.
     held = {k: registers.get(k, ground) for k in written}
@@ -171,9 +174,9 @@ def _scan_outward(topology, run, step, ground, previous, registers, x):
             other = ground if s == FROM_GROUND else held.get(s, registers.get(s))
             parent = other if set(run.source) == {s} else _choose(source == s, other, parent)
         value, y = step(run.joint, parent, x)
-        value = _dense(value, ground)
+        value = _dense(value, dtype)
         held = {k: _choose(keep == k, value, kept) for k, kept in held.items()}
-        return (value, held), _dense_out(y, ground)
+        return (value, held), _dense(y, dtype)
 
     rows = (x, np.asarray(run.source), np.asarray(run.keep))
     (previous, held), ys = _scan(body, (previous, held), rows, len(run.bodies), topology.unroll)
@@ -200,6 +203,10 @@ def inward(topology: Topology, step: Callable, like: Any, xs: Sequence[Any]) -> 
     return out[::-1]
 
 
+def _dtype_of(like: Any) -> Any:
+    return jax.tree.leaves(like)[0].dtype
+
+
 def _write_inward(topology, run, first_child, step, like, waiting, registers, x):
     del topology
     nothing = jax.tree.map(lambda _: 0, like)
@@ -213,14 +220,15 @@ def _write_inward(topology, run, first_child, step, like, waiting, registers, x)
         if run.source[i] >= 0:
             registers[run.source[i]] = _add(registers.get(run.source[i], nothing), given)
         waiting = given
-        ys.append(_dense_out(y, like))
+        ys.append(_dense(y, _dtype_of(like)))
     return waiting, _stacked(ys[::-1])
 
 
 def _scan_inward(topology, run, first_child, step, like, waiting, registers, x):
     zero = jax.tree.map(jnp.zeros_like, like)
     touched = sorted((set(run.keep) | set(run.source)) - {UNKEPT, PREVIOUS, FROM_GROUND})
-    sums = {k: _dense(registers.pop(k, zero), like) for k in touched}
+    dtype = _dtype_of(like)
+    sums = {k: _dense(registers.pop(k, zero), dtype) for k in touched}
 
     def body(carry, row):
         waiting, sums = carry
@@ -231,14 +239,14 @@ def _scan_inward(topology, run, first_child, step, like, waiting, registers, x):
                 children = _add(children, _choose(keep == k, sums[k], zero))
                 sums = sums | {k: _choose(keep == k, zero, sums[k])}
         given, y = step(run.joint, children, x)
-        given = _dense(given, like)
+        given = _dense(given, dtype)
         for k in sums:
             if k in run.source:
                 sums = sums | {k: _add(sums[k], _choose(source == k, given, zero))}
-        return (given, sums), _dense_out(y, like)
+        return (given, sums), _dense(y, dtype)
 
     rows = (x, np.asarray(first_child), np.asarray(run.source), np.asarray(run.keep))
-    carry = (_dense(waiting, like), sums)
+    carry = (_dense(waiting, dtype), sums)
     (waiting, sums), ys = _scan(body, carry, rows, len(run.bodies), topology.unroll, reverse=True)
     registers.update(sums)
     return waiting, ys
