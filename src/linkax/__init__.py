@@ -13,7 +13,7 @@ The rooms, in reading order; each imports only those above it.
 `dynamics`      inverse dynamics, mass matrix, forward dynamics, energy, momentum
 `forces`        force elements
 `system`        System and State: the whole machine; `build`, `load`
-`simulate`      integrators, steps, runs
+`simulate`      integrators, steps, runs, batches
 `view`          pages, pictures (imported when used)
 `cli`           the `linkax` command
 ==============  =====================================================================================
@@ -55,6 +55,7 @@ from linkax.simulate import (
     SemiImplicitEuler as SemiImplicitEuler,
     Status as Status,
     Trajectory as Trajectory,
+    batched as batched,
     simulate as simulate,
     step as step,
 )

@@ -57,7 +57,7 @@ def damped(description, body, unroll=1):
 @pytest.fixture(scope="session")
 def mixed():
     """A branching tree with every joint type once."""
-    return damped(library.random_tree(jax.random.key(0), 8, branching=0.4), "body5")
+    return damped(library.random_tree(jax.random.key(0), 8, branching=0.4), "body7")
 
 
 @pytest.fixture(scope="session")

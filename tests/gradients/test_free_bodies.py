@@ -14,7 +14,7 @@ H, STEPS = 5e-3, 100
 INTEGRATORS = [
     lx.SemiImplicitEuler(),
     lx.LieMidpoint(),
-    pytest.param(lx.RungeKutta4(), marks=pytest.mark.exhaustive),
+    pytest.param(lx.RungeKutta4(), marks=pytest.mark.slow),
 ]
 
 
@@ -56,7 +56,7 @@ def spinning():
     return system, lx.state_of(system.model.random(jax.random.key(1)), v)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 def test_a_step_has_a_tangent_map_though_coordinates_outnumber_speeds(spinning):
     """O08: 12 x 12 in tangents, and nothing along the quaternion's own direction."""
     system, state = spinning
@@ -98,7 +98,7 @@ def floating_chain():
     return model
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 def test_dynamics_of_a_floating_base_have_the_derivatives_of_their_differences(floating_chain):
     """O37: along tangents of the coordinates; a shift of the whole changes nothing in uniform gravity."""
     model = floating_chain

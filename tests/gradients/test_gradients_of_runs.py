@@ -76,8 +76,8 @@ def run_by(integrator):
     "integrator",
     [
         pytest.param(lx.SemiImplicitEuler(), marks=pytest.mark.slow),
-        pytest.param(lx.LieMidpoint(), marks=pytest.mark.exhaustive),
-        pytest.param(lx.RungeKutta4(), marks=pytest.mark.exhaustive),
+        pytest.param(lx.LieMidpoint(), marks=pytest.mark.slow),
+        pytest.param(lx.RungeKutta4(), marks=pytest.mark.slow),
     ],
     ids=lambda i: type(i).__name__,
 )
@@ -90,7 +90,7 @@ def test_runs_have_the_derivatives_of_their_differences_in_both_modes(system, in
     assert found.inert("final", names) == {"system.model.parent_position"}
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 def test_adaptive_runs_have_the_gradient_of_their_differences(system):
     """Reverse mode, through as many substeps as it took; forward mode is not offered by this integrator."""
     at = points(system)["lively"]

@@ -39,7 +39,6 @@ THIRD = (
 )
 pytestmark = [
     pytest.mark.oracle,
-    pytest.mark.exhaustive,
     pytest.mark.slow,
     pytest.mark.skipif(not robots(), reason="example-robot-data is not installed"),
 ]

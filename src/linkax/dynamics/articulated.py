@@ -8,7 +8,6 @@ chapters 6 and 7; Featherstone 2008, section 7.3). In Jain's letters: U = P H*, 
 from typing import NamedTuple
 
 from linkax.math import ldl
-from linkax.math.materialise import materialise
 from linkax.math.scalar import Scalar, add, subtract
 from linkax.spatial.inertia import ArticulatedInertia
 from linkax.spatial.motion import Force, Motion, combine, power

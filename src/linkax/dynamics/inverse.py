@@ -65,7 +65,9 @@ def motion_ground(model: Model, gravity: bool, posed: bool) -> Moving:
     return Moving(NO_MOTION, rising, NO_TRANSFORM if posed else None)
 
 
-def stored_pose(joint: type[AbstractJoint], at: JointFrame, q: Scalars, parent: Moving) -> Transform:
+def stored_pose(
+    joint: type[AbstractJoint], at: JointFrame, q: Scalars, parent: Moving
+) -> Transform:
     """`joint_pose` with a stored rotation, except on the ground, where it turns gravity only."""
     X = joint_pose(joint, at, q)
     on_ground = is_zero(parent.velocity.angular.x)

@@ -191,7 +191,7 @@ def kinematics(
 
 def _in_body_order(model: Model, frames: list[_Frame]) -> _Frame:
     if not frames:  # everything is welded to the ground
-        return jax.tree.map(lambda x: jnp.zeros((0,), x.dtype), _ground(model, True, True))
+        return jax.tree.map(lambda _: jnp.zeros((0,), model.dtype), _ground(True, True))
     return jax.tree.map(lambda *lanes: stack_bodies(model.topology, lanes), *frames)
 
 

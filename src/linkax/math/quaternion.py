@@ -26,7 +26,10 @@ IDENTITY = Quaternion(1, 0, 0, 0)
 
 def product(a: Quaternion, b: Quaternion) -> Quaternion:
     """Hamilton product a (x) b: first rotate by b, then by a."""
-    def sum_of(p, q, r, minus):  # products with structural numbers vanish: the ground's attitude is one
+
+    def sum_of(
+        p, q, r, minus
+    ):  # products with structural numbers vanish: the ground's attitude is one
         first = total(multiply(*p), multiply(*q), multiply(*r))
         return subtract(first, multiply(*minus))
 
