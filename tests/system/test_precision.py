@@ -49,9 +49,6 @@ FUNCTIONS = {
 }
 
 
-# The signs in `model.constants.aligned` and `math.quaternion.logarithm` are chosen between Python numbers,
-# which are doubles until they meet an array.
-@pytest.mark.xfail(strict=True, reason="two signs are chosen in double precision")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_no_double_appears_in_a_single_precision_model(system, name):
     q = system.model.random(jax.random.key(0))

@@ -98,7 +98,8 @@ def logarithm(a: Quaternion):
 
     a and -a give the same vector; at a half turn (w = 0) the vector points along (x, y, z).
     """
-    sign = jnp.where(a.w < 0.0, -1.0, 1.0)
+    one = jnp.ones_like(a.w)
+    sign = jnp.where(a.w < 0.0, -one, one)
     n = squared_norm(a)
     zero = n == 0.0
     # A quarter of the angle has tan = |xyz| / (|a| + |w|) <= 1 for every a, the half turn included, so one

@@ -137,7 +137,7 @@ def aligned(axis: Float[Array, "n 3"]) -> Float[Array, "n 3 3"]:
     """
     unit = safe_divide(axis, safe_norm(axis)[:, None])
     z = unit[:, 2, None, None]
-    s = jnp.where(z >= 0.0, 1.0, -1.0).astype(axis.dtype)
+    s = jnp.where(z >= 0.0, jnp.ones_like(z), -jnp.ones_like(z))
     identity = jnp.eye(3, dtype=axis.dtype)[None]
     up = identity[:, 2]
     across = unit * (1.0 - up)
