@@ -9,7 +9,7 @@ import pytest
 
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
-MODULES = {"engines", "harness", "robots"}
+MODULES = {"everything", "harness", "robots"}
 SCRIPTS = sorted(p.stem for p in FOLDER.glob("*.py") if p.stem not in MODULES)
 SMALL = ["--models", "chain3", "--batch", "4"]
 TABLES = [*SMALL, "--precision", "64", "--rounds", "2", "--engines", "linkax"]
@@ -24,7 +24,7 @@ SAYS = {
     "growth": ("chain of 100 / chain of 10",),
     "latency": ("us", "x plain"),
     "memory": ("MB",),
-    "forward_dynamics": ("plain", "pinocchio (f64)", "1.00x"),
+    "forward_dynamics": ("plain", "pinocchio", "1.00x"),
 }
 
 
