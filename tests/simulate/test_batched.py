@@ -54,7 +54,7 @@ def test_it_differentiates_in_both_modes(lanes):
     axes = (None, 0, 0, 0)
 
     def cost(wrap, model, q):
-        return jnp.sum(wrap(lx.forward_dynamics, in_axes=axes)(model, q, v, tau) ** 2)
+        return jnp.sum(wrap(lx.inverse_dynamics, in_axes=axes)(model, q, v, tau) ** 2)
 
     def blocks(f, in_axes):
         return lx.batched(f, in_axes=in_axes, block=10)

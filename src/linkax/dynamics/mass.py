@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jaxtyping import Array, Float
 
 from linkax.kinematics.jacobians import composite_momenta, motion_columns
@@ -23,23 +24,45 @@ def _carried_pairs(topology: Topology) -> np.ndarray:
 def tree_mass_matrix(model: Model, q: Float[Array, " tree_nq"]) -> Float[Array, "tree_nv tree_nv"]:
     """The mass matrix of the spanning tree, mimic joints free.
 
-    With composite momenta in common axes, M_ij = S_i . F_j wherever joint i carries body j: one elementwise
-    product for all pairs instead of a walk up the tree for every column, at the price of the pairs that
-    are masked. Six multiply-adds an entry cost less than the gathers of the walk.
+    With composite momenta in common axes, M_ij = S_i . F_j wherever joint i carries body j: one product for
+    all pairs instead of a walk up the tree for every column, at the price of the pairs that are masked.
+    Six multiply-adds an entry cost less than the gathers of the walk.
     """
     columns = motion_columns(model, q)
     F = composite_momenta(model, columns)
     S = columns.motions
+    S, F = (*S.angular, *S.linear), (*F.angular, *F.linear)
+    carries = _carried_pairs(model.topology)
+    upper, lower = _by_product(S, F) if len(model.topology.runs) == 1 else _by_entry(S, F)
+    lower = jnp.where(carries.T, lower, 0.0)
+    return jnp.where(carries, upper, lower) + jnp.diag(model.armature)
+
+
+Entries = tuple[Array, ...]
+
+
+def _by_entry(S: Entries, F: Entries) -> tuple[Array, Array]:
+    """All products S_i . F_j and F_i . S_j, elementwise.
+
+    Both triangles are written out: transposing one costs more than computing it again. On the Unitree G1
+    1.5 times as fast as `_by_product`.
+    """
 
     def pairs(rows, columns) -> Array:
         terms = [r[:, None] * c[None, :] for r, c in zip(rows, columns, strict=True)]
         return sum(terms[1:], terms[0])
 
-    # Both triangles are written out: transposing one costs more than computing it again.
-    S, F = (*S.angular, *S.linear), (*F.angular, *F.linear)
-    carries = _carried_pairs(model.topology)
-    lower = jnp.where(carries.T, pairs(F, S), 0.0)
-    return jnp.where(carries, pairs(S, F), lower) + jnp.diag(model.armature)
+    return pairs(S, F), pairs(F, S)
+
+
+def _by_product(S: Entries, F: Entries) -> tuple[Array, Array]:
+    """The same as one matrix product, which first puts the lanes of S and F in order.
+
+    What a single scan gives has the batch as its innermost axis, and under `vmap` an elementwise kernel over
+    all pairs would read it with that stride: chains of 7, 24 and 64 links took 1.0, 4 and 6 times as long.
+    """
+    product = jnp.matmul(jnp.stack(S).T, jnp.stack(F), precision=lax.Precision.HIGHEST)
+    return product, product.T
 
 
 def mass_matrix(model: Model, q: Float[Array, " nq"]) -> Float[Array, "nv nv"]:
