@@ -25,7 +25,7 @@ def by_operations(function):
     """The function traced as a whole, but evaluated operation by operation, without compiling the whole.
 
     Traces of derivatives and batches cost more than the operations: done once, not at each evaluation of
-    each operation, that is six times faster than calling the function itself.
+    each operation, that took the tree of all joint types from 711 to 460 s on a busy machine.
     """
 
     def evaluate(*arguments):

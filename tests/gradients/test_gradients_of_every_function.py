@@ -148,14 +148,6 @@ DEPENDS = {
 }
 
 
-def check(found, names, points):
-    """Agreement everywhere, and no leaf that a result forgot."""
-    found.assert_agrees(names, list(points))
-    for result in DEPENDS.keys() & found.forward.keys():
-        needed = {n if n in ("point", "dt") else f"system{n}" for n in DEPENDS[result]}
-        assert not needed & set(names) & found.inert(result, names), result
-
-
 def everything(x):
     return {**dynamics(x), **motion(x), **machine(x)}
 
