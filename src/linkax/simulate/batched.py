@@ -13,7 +13,8 @@ from jax.sharding import Mesh, PartitionSpec
 
 _LANES = "lanes"
 # Lanes evaluated at once on a CPU core, by bytes a number. One body's pass moves some 60 values a lane; with
-# these sizes a body's values fit a second-level cache; the sizes themselves are not tuned yet. An accelerator takes all its lanes at once.
+# these sizes they fit a second-level cache; the sizes themselves are not tuned yet. An accelerator takes all
+# its lanes at once.
 _CPU_BLOCK = {8: 256, 4: 512}
 
 
