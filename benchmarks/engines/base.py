@@ -32,16 +32,18 @@ def jax_engine(
     integrate: Callable | None = None,
     others: dict[str, Callable] | None = None,
     vectorise: Callable | None = None,
+    lay_out: Callable | None = None,
 ) -> Engine:
     """An engine from functions of one sample.
 
     `sample(key, batch)` gives q, v, tau; `forward(q, v, tau)` the accelerations; `integrate(q, dv)` the
-    coordinates moved along speeds times time. `others` are further functions of (q, v, tau).
+    coordinates moved along speeds times time. `others` are further functions of (q, v, tau). `vectorise` is
+    `vmap` if None; `lay_out` puts a batch where it will be used, before any time is taken.
     """
     import jax
     import jax.numpy as jnp
 
-    over_lanes = vectorise or jax.vmap
+    over_lanes, place = vectorise or jax.vmap, lay_out or (lambda arguments: arguments)
 
     def cost(q, v, tau):
         return jnp.sum(jnp.square(forward(q, v, tau)))
@@ -64,11 +66,14 @@ def jax_engine(
         functions["rollout_gradient"] = jax.grad(run_cost, argnums=(0, 1, 2))
 
     def lower(quantity, batch):
-        return jax.jit(over_lanes(functions[quantity])).lower(*sample(jax.random.key(0), batch))
+        return jax.jit(over_lanes(functions[quantity])).lower(*arguments_of(batch))
+
+    def arguments_of(batch):
+        return place(sample(jax.random.key(0), batch))
 
     def offer(quantity):
         def prepare(batch):
-            arguments = sample(jax.random.key(0), batch)
+            arguments = arguments_of(batch)
             compiled = lower(quantity, batch).compile()
             return lambda: jax.block_until_ready(compiled(*arguments))
 

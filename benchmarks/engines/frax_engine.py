@@ -11,9 +11,7 @@ def load(robot, precision: int) -> Engine:
 
     machine = Robot(str(robot.path), floating_base="quaternion" if robot.floating else None)
     dtype = {32: jnp.float32, 64: jnp.float64}[precision]
-    nv = machine.num_joints if not robot.floating else machine.num_joints + 6
-    extra = 1 if robot.floating else 0
-    sample = uniform(nv + extra, nv, dtype, 3 if robot.floating else None)
+    sample = uniform(machine.nq, machine.nv, dtype, 3 if robot.floating else None)
     return jax_engine(
         "frax",
         precision,

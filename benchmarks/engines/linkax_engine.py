@@ -15,7 +15,7 @@ def load_model(robot, precision: int):
     return jax.tree.map(lambda x: x.astype(dtype), model)
 
 
-def load(robot, precision: int, name: str = "linkax", vectorise=None) -> Engine:
+def load(robot, precision: int, name: str = "linkax", vectorise=None, lay_out=None) -> Engine:
     """The engine with the robot."""
     import jax
 
@@ -41,4 +41,5 @@ def load(robot, precision: int, name: str = "linkax", vectorise=None) -> Engine:
             "mass_matrix": lambda q, v, tau: lx.mass_matrix(model, q),
         },
         vectorise,
+        lay_out,
     )

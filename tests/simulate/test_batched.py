@@ -120,6 +120,17 @@ def test_lanes_are_shared_out_among_devices():
                 np.testing.assert_allclose(a, b, rtol=1e-14)
         even = jax.jit(lx.batched(f, in_axes=(None, 0)))(2.0, x[:6])
         assert {d.id for d in even[0].sharding.device_set} == {0, 1}, even[0].sharding
+        laid = lx.sharded({"x": x[:6]})["x"]
+        assert [s.data.shape for s in laid.addressable_shards] == [(3, 3), (3, 3)]
+        np.testing.assert_array_equal(laid, x[:6])
+        found = jax.jit(lx.batched(f, in_axes=(None, 0)))(2.0, laid)
+        np.testing.assert_allclose(found[1], wanted[1][:6], rtol=1e-14)
+        try:
+            lx.sharded(x)
+        except ValueError as error:
+            assert "a multiple of 2 lanes" in str(error) and "are 7" in str(error)
+        else:
+            raise AssertionError("seven lanes over two devices")
         one = lx.batched(f, in_axes=(None, 0), devices=jax.devices()[1:])(2.0, x)
         np.testing.assert_allclose(one[1], wanted[1])
         print("shared")

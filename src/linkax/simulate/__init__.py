@@ -1,6 +1,6 @@
 """Steps, runs, integrators and how runs end."""
 
-from linkax.simulate.batched import batched as batched
+from linkax.simulate.batched import batched as batched, sharded as sharded
 from linkax.simulate.integrators import (
     INTEGRATORS as INTEGRATORS,
     AbstractIntegrator as AbstractIntegrator,
