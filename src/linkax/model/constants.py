@@ -94,28 +94,24 @@ def mat3(x: Array) -> Mat3:
     return Mat3(*(x[..., i, j] for i in range(3) for j in range(3)))
 
 
-# R(q)_rc = sum_ij _QUADRATIC[i, j, r, c] q_i q_j for a unit quaternion (w, x, y, z).
-_QUADRATIC = np.zeros((4, 4, 3, 3))
-for _k in range(3):
-    _QUADRATIC[0, 0, _k, _k] = 1.0
-    for _r in range(3):
-        _QUADRATIC[_k + 1, _k + 1, _r, _r] = 1.0 if _r == _k else -1.0
-    _l, _m = (_k + 1) % 3, (_k + 2) % 3
-    _QUADRATIC[0, _m + 1, _k, _l], _QUADRATIC[0, _m + 1, _l, _k] = -2.0, 2.0
-    _QUADRATIC[_k + 1, _l + 1, _k, _l] = _QUADRATIC[_k + 1, _l + 1, _l, _k] = 2.0
+# [u]x = _SKEW_SIGN * u[_SKEW], entry by entry.
+_SKEW = np.asarray([[0, 2, 1], [2, 0, 0], [1, 0, 0]])
+_SKEW_SIGN = np.asarray([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
 
 
 def rotations(attitude: Float[Array, "n 4"]) -> Float[Array, "n 3 3"]:
     """Rotation matrices of quaternions of any norm but zero.
 
-    One product with a constant tensor: written out by entries it would be nine kernels to compile.
+    R = ((w^2 - u.u) 1 + 2 u u^T + 2 w [u]x) / (w^2 + u.u), all entries in one kernel: written out one by
+    one they would be nine, and a product with a constant tensor calls a library, which took 40 us for seven.
     """
-    n = attitude.shape[0]
-    squares = attitude[:, :, None] * attitude[:, None, :]
-    square = jnp.sum(attitude * attitude, axis=1)
-    table = jnp.asarray(_QUADRATIC.reshape(16, 9), attitude.dtype)
-    flat = jnp.dot(squares.reshape(n, 16), table, precision=lax.Precision.HIGHEST)
-    return (flat / square[:, None]).reshape(n, 3, 3)
+    w, u = attitude[:, :1, None], attitude[:, 1:]
+    identity = jnp.eye(3, dtype=attitude.dtype)[None]
+    skew = u[:, _SKEW] * jnp.asarray(_SKEW_SIGN, attitude.dtype)[None]
+    ww = w * w
+    uu = (u[:, 0:1] * u[:, 0:1] + u[:, 1:2] * u[:, 1:2] + u[:, 2:3] * u[:, 2:3])[:, :, None]
+    full = (ww - uu) * identity + 2.0 * (u[:, :, None] * u[:, None, :] + w * skew)
+    return full / (ww + uu)
 
 
 def product(a: Float[Array, "n 3 3"], b: Float[Array, "n 3 k"]) -> Float[Array, "n 3 k"]:
