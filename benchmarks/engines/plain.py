@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 import linkax as lx
+from linkax.joints import Travel
 from linkax.model.constants import packed_constants
 
 
@@ -54,12 +55,12 @@ def _vector(scalars, dtype):
 
 def _joint(kind, q, v, placement, dtype):
     """(X from parent to child, S as 6 x nv, the bias acceleration S' v)."""
-    R_tree, p_tree, pitch = placement[:9].reshape(3, 3), placement[9:12], placement[12]
-    X = kind.transform(tuple(q), pitch)
+    R_tree, p_tree, travel = placement[:9].reshape(3, 3), placement[9:12], Travel(*placement[12:])
+    X = kind.transform(tuple(q), travel)
     R = R_tree @ _vector(X.rotation, dtype).reshape(3, 3)
     p = p_tree + R_tree @ _vector(X.translation, dtype)
-    columns = [_vector((*s.angular, *s.linear), dtype) for s in kind.subspace(tuple(q), pitch)]
-    change = kind.bias(tuple(q), tuple(v), pitch)
+    columns = [_vector((*s.angular, *s.linear), dtype) for s in kind.subspace(tuple(q), travel)]
+    change = kind.bias(tuple(q), tuple(v), travel)
     return (
         _motion_to_child(R, p),
         jnp.stack(columns, axis=1),
@@ -71,7 +72,7 @@ class Constants(NamedTuple):
     """What does not change between samples."""
 
     model: lx.Model
-    placement: jax.Array  # (nb, 13)
+    placement: jax.Array  # (nb, 14)
     inertia: jax.Array  # (nb, 10)
     rise: jax.Array  # (6,) the ground's acceleration against gravity
 

@@ -9,18 +9,23 @@ import numpy as np
 import pytest
 
 import linkax.joints
-from linkax.joints import JOINTS
+from linkax.joints import COVERED_BY, JOINTS, OneFreedom, Travel
 from linkax.math import quaternion
 
 
 PITCH = 0.3
-MOVING = [joint for joint in JOINTS.values() if joint.nv]
+MOVING = [*(joint for joint in JOINTS.values() if joint.nv), OneFreedom]
 IDS = [joint.name for joint in MOVING]
+
+
+def travel_of(joint):
+    """What a model hands to the joint's functions."""
+    return Travel(0.7, -0.4) if joint is OneFreedom else joint.travel(PITCH)
 
 
 def pose(joint, q):
     """(rotation (3, 3), translation (3,)) of `transform`, structural numbers filled in."""
-    X = joint.transform(tuple(q), PITCH)
+    X = joint.transform(tuple(q), travel_of(joint))
     number = lambda x: jnp.asarray(x, jnp.float64)
     R = jnp.stack([number(x) for x in X.rotation]).reshape(3, 3)
     return R, jnp.stack([number(x) for x in X.translation])
@@ -54,27 +59,41 @@ def test_the_subspace_is_the_rate_of_the_pose(case):
     rate = jnp.stack(joint.rate(tuple(q), tuple(v)))
     (R, p), (dR, dp) = jax.jvp(lambda q: pose(joint, q), (q,), (rate,))
     np.testing.assert_allclose(
-        motion(joint.subspace(tuple(q), PITCH), v), body_twist(R, p, dR, dp), atol=1e-14
+        motion(joint.subspace(tuple(q), travel_of(joint)), v), body_twist(R, p, dR, dp), atol=1e-14
     )
 
 
 def test_the_bias_is_the_rate_of_the_subspace(case):
     joint, q, v, _ = case
     rate = jnp.stack(joint.rate(tuple(q), tuple(v)))
-    moved = lambda q: motion(joint.subspace(tuple(q), PITCH), v)
+    moved = lambda q: motion(joint.subspace(tuple(q), travel_of(joint)), v)
     _, change = jax.jvp(moved, (q,), (rate,))
-    b = joint.bias(tuple(q), tuple(v), PITCH)
+    b = joint.bias(tuple(q), tuple(v), travel_of(joint))
     bias = jnp.stack([jnp.asarray(x, jnp.float64) for x in (*b.angular, *b.linear)])
     np.testing.assert_allclose(bias, change, atol=1e-14)
 
 
 def test_the_attitude_is_the_rotation(case):
     joint, q, _, _ = case
-    attitude = joint.attitude(tuple(q))
+    attitude = joint.attitude(tuple(q), travel_of(joint))
     np.testing.assert_allclose(
         jnp.stack(quaternion.rotation(attitude)).reshape(3, 3), pose(joint, q)[0], atol=1e-14
     )
     assert float(quaternion.squared_norm(attitude)) == pytest.approx(1.0, abs=1e-14)
+
+
+@pytest.mark.parametrize("joint", COVERED_BY, ids=lambda joint: joint.name)
+def test_the_covering_type_is_the_joint_that_it_covers(joint):
+    """For the numbers that say which one: pose, subspace, attitude, number of coordinates."""
+    cover, travel, q = COVERED_BY[joint], joint.travel(PITCH), (jnp.asarray(0.8),)
+    assert (cover.nq, cover.nv, cover.uses_axis) == (joint.nq, joint.nv, joint.uses_axis)
+
+    def numbers(tree):
+        return [float(x) for x in jax.tree.leaves(tree)]
+
+    for question in ("transform", "attitude", "subspace"):
+        found, wanted = (numbers(getattr(kind, question)(q, travel)) for kind in (cover, joint))
+        np.testing.assert_allclose(found, wanted, atol=1e-15)
 
 
 @pytest.mark.parametrize("length", [0.0, 1e-9, 0.5, np.pi - 1e-7], ids=str)

@@ -9,7 +9,18 @@ import numpy as np
 import pytest
 
 import linkax as lx
-from linkax.joints import JOINTS, Fixed, Floating, Prismatic, Revolute, Spherical, Universal
+from linkax.joints import (
+    COVERED_BY,
+    JOINTS,
+    Fixed,
+    Floating,
+    Helical,
+    OneFreedom,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+)
 from linkax.model import Topology
 from linkax.model.topology import GROUND
 
@@ -26,6 +37,28 @@ def tree(request):
     n = 9
     parents = tuple(int(rng.integers(-1, i)) if i else GROUND for i in range(n))
     return topology_of(parents, tuple(kinds[k] for k in rng.integers(0, len(kinds), n)))
+
+
+def test_runs_visit_every_body_once_by_a_type_that_fits(tree):
+    bodies = [body for run in tree.runs for body in run.bodies]
+    assert sorted(bodies) == list(range(tree.nb))
+    for run in tree.runs:
+        assert all(
+            run.joint in (tree.joints[b], COVERED_BY.get(tree.joints[b])) for b in run.bodies
+        )
+
+
+def test_mixed_hinges_and_slides_are_one_run():
+    kinds = (Revolute, Prismatic, Helical, Revolute)
+    parents = (-1, 0, 1, 1)
+    assert [run.joint for run in topology_of(parents, kinds).runs] == [OneFreedom]
+    # A run of two is written out anyway, each by its own type, as is a tree that is all written out.
+    pair = topology_of((-1, 0, 1), (Revolute, Prismatic, Spherical))
+    assert [run.joint for run in pair.runs] == [Revolute, Prismatic, Spherical]
+    written = topology_of(parents, kinds, unroll=0)
+    assert [run.joint for run in written.runs] == list(kinds)
+    alike = topology_of((-1, 0, 1, 2), (Revolute,) * 4)
+    assert [run.joint for run in alike.runs] == [Revolute]
 
 
 def test_slots_follow_each_other_in_the_order_of_the_bodies(tree):

@@ -17,9 +17,8 @@ from linkax.dynamics.inverse import (
     tree_inverse_dynamics,
 )
 from linkax.dynamics.reduced import reduced_forward_dynamics, reduced_solve
-from linkax.joints import AbstractJoint
+from linkax.joints import AbstractJoint, Travel
 from linkax.math.materialise import materialise
-from linkax.math.scalar import Scalar
 from linkax.model.constants import (
     inertia_of,
     joint_frame_of,
@@ -68,7 +67,7 @@ def _velocity_terms(joint: type[AbstractJoint], parent: Moving, x):
     row, q, v, push = x
     at = joint_frame_of(row)
     X = stored_pose(joint, at, q, parent)
-    relative = combine(joint.subspace(q, at.pitch), v)
+    relative = combine(joint.subspace(q, at.travel), v)
     velocity = materialise(X.motion_to_child(parent.velocity) + relative)
     pose, force = parent.pose, None
     if push is not None and parent.pose is not None:
@@ -77,10 +76,10 @@ def _velocity_terms(joint: type[AbstractJoint], parent: Moving, x):
     return Moving(velocity, None, pose), (X.rotation, velocity, force)
 
 
-def _velocity_change(joint: type[AbstractJoint], pitch: Scalar, q, v, velocity) -> Motion:
+def _velocity_change(joint: type[AbstractJoint], travel: Travel, q, v, velocity) -> Motion:
     """The acceleration across the joint that the speeds alone cause."""
-    relative = combine(joint.subspace(q, pitch), v)
-    return joint.bias(q, v, pitch) + cross_motion(velocity, relative)
+    relative = combine(joint.subspace(q, travel), v)
+    return joint.bias(q, v, travel) + cross_motion(velocity, relative)
 
 
 def _factor_and_filter(joint: type[AbstractJoint], children: _Carried, x):
@@ -88,7 +87,7 @@ def _factor_and_filter(joint: type[AbstractJoint], children: _Carried, x):
     row, body, q, v, (rotation, velocity, push), armature, tau = x
     at, own = joint_frame_of(row), inertia_of(body)
     X = restored_pose(joint, at, q, rotation)
-    S = joint.subspace(q, at.pitch)
+    S = joint.subspace(q, at.travel)
     inertia = articulated(own) + children.inertia
     f, felt = factor_body(inertia, S, armature)
     # Each entry feeds three rows of the first half of the congruence: storing the 21 of them made the
@@ -99,7 +98,7 @@ def _factor_and_filter(joint: type[AbstractJoint], children: _Carried, x):
     bias = children.bias + cross_force(velocity, own @ velocity)
     bias = materialise(bias if push is None else bias - push)
     excess, passed = filter_body(f, S, tau, bias)
-    passed = materialise(passed + felt @ _velocity_change(joint, at.pitch, q, v, velocity))
+    passed = materialise(passed + felt @ _velocity_change(joint, at.travel, q, v, velocity))
     return _Carried(felt.to_parent(X), X.force_to_parent(passed)), (f, excess)
 
 
@@ -108,8 +107,8 @@ def _accelerate(joint: type[AbstractJoint], parent: Motion, x):
     row, q, v, (rotation, velocity, _), (f, excess) = x
     at = joint_frame_of(row)
     X = restored_pose(joint, at, q, rotation)
-    carried = X.motion_to_child(parent) + _velocity_change(joint, at.pitch, q, v, velocity)
-    qdd, acceleration = smooth_body(f, joint.subspace(q, at.pitch), excess, materialise(carried))
+    carried = X.motion_to_child(parent) + _velocity_change(joint, at.travel, q, v, velocity)
+    qdd, acceleration = smooth_body(f, joint.subspace(q, at.travel), excess, materialise(carried))
     return acceleration, qdd
 
 
@@ -144,7 +143,7 @@ def _filter(joint: type[AbstractJoint], children: Force, x):
     """Inward: forces through the factor; the joints take what they can turn into acceleration."""
     row, q, rotation, f, b = x
     at = joint_frame_of(row)
-    excess, passed = filter_body(f, joint.subspace(q, at.pitch), b, children)
+    excess, passed = filter_body(f, joint.subspace(q, at.travel), b, children)
     return restored_pose(joint, at, q, rotation).force_to_parent(passed), excess
 
 
@@ -153,7 +152,7 @@ def _smooth(joint: type[AbstractJoint], parent: Motion, x):
     row, q, rotation, f, excess = x
     at = joint_frame_of(row)
     carried = restored_pose(joint, at, q, rotation).motion_to_child(parent)
-    qdd, acceleration = smooth_body(f, joint.subspace(q, at.pitch), excess, materialise(carried))
+    qdd, acceleration = smooth_body(f, joint.subspace(q, at.travel), excess, materialise(carried))
     return acceleration, qdd
 
 

@@ -93,11 +93,11 @@ def _net_force(joint: type[AbstractJoint], parent: Moving, x):
     """Outward: a body's motion from its parent's, and the force that this motion takes."""
     row, body, state, push = x
     at, inertia = joint_frame_of(row), inertia_of(body)
-    S = joint.subspace(state.q, at.pitch)
+    S = joint.subspace(state.q, at.travel)
     X = stored_pose(joint, at, state.q, parent)
     relative = combine(S, state.v)
     velocity = materialise(X.motion_to_child(parent.velocity) + relative)
-    change = joint.bias(state.q, state.v, at.pitch) + cross_motion(velocity, relative)
+    change = joint.bias(state.q, state.v, at.travel) + cross_motion(velocity, relative)
     assert parent.acceleration is not None
     acceleration = X.motion_to_child(parent.acceleration) + combine(S, state.a) + change
     acceleration = materialise(acceleration)
@@ -115,7 +115,7 @@ def _joint_force(joint: type[AbstractJoint], children: Force, x):
     at = joint_frame_of(row)
     force = materialise(force + children)
     X = restored_pose(joint, at, state.q, rotation)
-    S = joint.subspace(state.q, at.pitch)
+    S = joint.subspace(state.q, at.travel)
     tau = tuple(
         add(power(s, force), multiply(rotor, acceleration))
         for s, rotor, acceleration in zip(S, state.armature, state.a, strict=True)

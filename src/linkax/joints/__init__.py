@@ -1,10 +1,11 @@
 """Joint types: one file, one joint. `JOINTS` maps the names used in descriptions to the classes."""
 
-from linkax.joints.base import AbstractJoint as AbstractJoint
+from linkax.joints.base import AbstractJoint as AbstractJoint, Travel as Travel
 from linkax.joints.cylindrical import Cylindrical as Cylindrical
 from linkax.joints.fixed import Fixed as Fixed
 from linkax.joints.floating import Floating as Floating
 from linkax.joints.helical import Helical as Helical
+from linkax.joints.one_freedom import OneFreedom as OneFreedom
 from linkax.joints.planar import Planar as Planar
 from linkax.joints.prismatic import Prismatic as Prismatic
 from linkax.joints.revolute import Revolute as Revolute
@@ -25,4 +26,11 @@ JOINTS: dict[str, type[AbstractJoint]] = {
         Spherical,
         Floating,
     )
+}
+
+# Types that one type covers, at a little more arithmetic a body.
+COVERED_BY: dict[type[AbstractJoint], type[AbstractJoint]] = {
+    Revolute: OneFreedom,
+    Prismatic: OneFreedom,
+    Helical: OneFreedom,
 }

@@ -6,7 +6,7 @@ on scalars (lanes): `q` is a tuple of `nq` scalars, `v` of `nv`. Angular compone
 """
 
 import abc
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -18,6 +18,13 @@ from linkax.spatial.transform import Transform
 
 
 Scalars = tuple[Scalar, ...]
+
+
+class Travel(NamedTuple):
+    """What a unit of a one-freedom joint's coordinate does about and along its axis."""
+
+    turn: Scalar  # [rad]
+    slide: Scalar  # [m]
 
 
 class AbstractJoint(abc.ABC):
@@ -33,25 +40,33 @@ class AbstractJoint(abc.ABC):
     uses_axis: ClassVar[bool] = (
         False  # whether the canonical z is turned onto the description's axis
     )
+    uses_pitch: ClassVar[bool] = False  # whether a unit slides by the description's pitch
+    turn: ClassVar[float] = 1  # of a one-freedom joint's unit [rad]
+    slide: ClassVar[float] = 0  # of a one-freedom joint's unit [m], where it does not use a pitch
+
+    @classmethod
+    def travel(cls, pitch: Scalar) -> Travel:
+        """What the joint's functions are told of it; `pitch` [m/rad] is that of its description."""
+        return Travel(cls.turn, pitch if cls.uses_pitch else cls.slide)
 
     @staticmethod
     @abc.abstractmethod
-    def transform(q: Scalars, pitch: Scalar) -> Transform:
-        """X_FM. `pitch` [m/rad] matters to helical joints only."""
+    def transform(q: Scalars, travel: Travel) -> Transform:
+        """X_FM. `travel` matters to joints of one freedom only."""
 
     @staticmethod
     @abc.abstractmethod
-    def attitude(q: Scalars) -> Quaternion:
+    def attitude(q: Scalars, travel: Travel) -> Quaternion:
         """The rotation of `transform` as a unit quaternion, continuous in q over any number of turns."""
 
     @staticmethod
     @abc.abstractmethod
-    def subspace(q: Scalars, pitch: Scalar) -> tuple[Motion, ...]:
+    def subspace(q: Scalars, travel: Travel) -> tuple[Motion, ...]:
         """The columns of S: the motion of M in F, in M's axes, is S v."""
 
     @staticmethod
     @abc.abstractmethod
-    def bias(q: Scalars, v: Scalars, pitch: Scalar) -> Motion:
+    def bias(q: Scalars, v: Scalars, travel: Travel) -> Motion:
         """The componentwise derivative of S along the motion, times v."""
 
     @staticmethod

@@ -21,22 +21,22 @@ class Cylindrical(AbstractVectorJoint):
     uses_axis = True
 
     @staticmethod
-    def transform(q, pitch):
+    def transform(q, travel):
         """Rotation about z and translation along it."""
         return Transform(rotation_about_z(q[0]), Vec3(0, 0, q[1]))
 
     @staticmethod
-    def attitude(q):
+    def attitude(q, travel):
         """Half the angle about z."""
         return half_turn_about_z(q[0])
 
     @staticmethod
-    def subspace(q, pitch):
+    def subspace(q, travel):
         """(z; 0) and (0; z)."""
         return (Motion(Z, ZERO), Motion(ZERO, Z))
 
     @staticmethod
-    def bias(q, v, pitch):
+    def bias(q, v, travel):
         """Zero: S is constant in M."""
         return NO_MOTION
 

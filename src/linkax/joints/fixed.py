@@ -18,22 +18,22 @@ class Fixed(AbstractVectorJoint):
     speed_suffixes = ()
 
     @staticmethod
-    def transform(q, pitch):
+    def transform(q, travel):
         """The identity."""
         return NO_TRANSFORM
 
     @staticmethod
-    def attitude(q):
+    def attitude(q, travel):
         """The identity."""
         return Quaternion(1.0, 0.0, 0.0, 0.0)
 
     @staticmethod
-    def subspace(q, pitch):
+    def subspace(q, travel):
         """Empty."""
         return ()
 
     @staticmethod
-    def bias(q, v, pitch):
+    def bias(q, v, travel):
         """Zero."""
         return NO_MOTION
 

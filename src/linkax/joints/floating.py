@@ -26,23 +26,23 @@ class Floating(AbstractJoint):
     speed_suffixes = ("wx", "wy", "wz", "vx", "vy", "vz")
 
     @staticmethod
-    def transform(q, pitch):
+    def transform(q, travel):
         """The pose itself."""
         return Transform(_rotation(Quaternion(*q[:4])), Vec3(*q[4:]))
 
     @staticmethod
-    def attitude(q):
+    def attitude(q, travel):
         """The quaternion of q, normalised."""
-        return Spherical.attitude(q[:4])
+        return Spherical.attitude(q[:4], travel)
 
     @staticmethod
-    def subspace(q, pitch):
+    def subspace(q, travel):
         """The identity."""
         angular = tuple(Motion(axis, ZERO) for axis in (X, Y, Z))
         return angular + tuple(Motion(ZERO, axis) for axis in (X, Y, Z))
 
     @staticmethod
-    def bias(q, v, pitch):
+    def bias(q, v, travel):
         """Zero: S is constant in M."""
         return NO_MOTION
 

@@ -17,24 +17,25 @@ class Helical(AbstractVectorJoint):
     coordinate_suffixes = ("",)
     speed_suffixes = ("",)
     uses_axis = True
+    uses_pitch = True
 
     @staticmethod
-    def transform(q, pitch):
+    def transform(q, travel):
         """Rotation about z and translation along it."""
-        return Transform(rotation_about_z(q[0]), Vec3(0, 0, multiply(pitch, q[0])))
+        return Transform(rotation_about_z(q[0]), Vec3(0, 0, multiply(travel.slide, q[0])))
 
     @staticmethod
-    def attitude(q):
+    def attitude(q, travel):
         """Half the angle about z."""
         return half_turn_about_z(q[0])
 
     @staticmethod
-    def subspace(q, pitch):
+    def subspace(q, travel):
         """(z; pitch z)."""
-        return (Motion(Z, Vec3(0, 0, pitch)),)
+        return (Motion(Z, Vec3(0, 0, travel.slide)),)
 
     @staticmethod
-    def bias(q, v, pitch):
+    def bias(q, v, travel):
         """Zero: S is constant in M."""
         return NO_MOTION
 

@@ -23,17 +23,17 @@ class Planar(AbstractVectorJoint):
     uses_axis = True
 
     @staticmethod
-    def transform(q, pitch):
+    def transform(q, travel):
         """Translation in the plane, rotation about its normal."""
         return Transform(rotation_about_z(q[0]), Vec3(q[1], q[2], 0))
 
     @staticmethod
-    def attitude(q):
+    def attitude(q, travel):
         """Half the angle about z."""
         return half_turn_about_z(q[0])
 
     @staticmethod
-    def subspace(q, pitch):
+    def subspace(q, travel):
         """(z; 0) and F's x and y seen in M."""
         c, s = materialise((jnp.cos(q[0]), jnp.sin(q[0])))
         return (
@@ -43,7 +43,7 @@ class Planar(AbstractVectorJoint):
         )
 
     @staticmethod
-    def bias(q, v, pitch):
+    def bias(q, v, travel):
         """F's axes turn backwards in M."""
         c, s = materialise((jnp.cos(q[0]), jnp.sin(q[0])))
         x = multiply(v[0], subtract(multiply(c, v[2]), multiply(s, v[1])))

@@ -19,24 +19,26 @@ class Prismatic(AbstractVectorJoint):
     coordinate_suffixes = ("",)
     speed_suffixes = ("",)
     uses_axis = True
+    turn = 0
+    slide = 1
 
     @staticmethod
-    def transform(q, pitch):
+    def transform(q, travel):
         """Translation along z."""
         return Transform(IDENTITY, Vec3(0, 0, q[0]))
 
     @staticmethod
-    def attitude(q):
+    def attitude(q, travel):
         """The identity."""
         return Quaternion(*(jnp.full_like(q[0], x) for x in (1.0, 0.0, 0.0, 0.0)))
 
     @staticmethod
-    def subspace(q, pitch):
+    def subspace(q, travel):
         """(0; z)."""
         return (Motion(ZERO, Z),)
 
     @staticmethod
-    def bias(q, v, pitch):
+    def bias(q, v, travel):
         """Zero: S is constant in M."""
         return NO_MOTION
 

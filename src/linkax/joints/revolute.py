@@ -36,22 +36,22 @@ class Revolute(AbstractVectorJoint):
     uses_axis = True
 
     @staticmethod
-    def transform(q, pitch):
+    def transform(q, travel):
         """Rotation about z."""
         return Transform(rotation_about_z(q[0]), ZERO)
 
     @staticmethod
-    def attitude(q):
+    def attitude(q, travel):
         """Half the angle about z."""
         return half_turn_about_z(q[0])
 
     @staticmethod
-    def subspace(q, pitch):
+    def subspace(q, travel):
         """(z; 0)."""
         return (Motion(Z, ZERO),)
 
     @staticmethod
-    def bias(q, v, pitch):
+    def bias(q, v, travel):
         """Zero: S is constant in M."""
         return NO_MOTION
 

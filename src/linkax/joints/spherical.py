@@ -26,22 +26,22 @@ class Spherical(AbstractJoint):
     speed_suffixes = ("wx", "wy", "wz")
 
     @staticmethod
-    def transform(q, pitch):
+    def transform(q, travel):
         """Rotation by q, whatever its norm."""
         return Transform(Mat3(*quaternion.rotation(Quaternion(*q))), ZERO)
 
     @staticmethod
-    def attitude(q):
+    def attitude(q, travel):
         """q, normalised."""
         return quaternion.normalized(Quaternion(*q))
 
     @staticmethod
-    def subspace(q, pitch):
+    def subspace(q, travel):
         """(1; 0)."""
         return (Motion(X, ZERO), Motion(Y, ZERO), Motion(Z, ZERO))
 
     @staticmethod
-    def bias(q, v, pitch):
+    def bias(q, v, travel):
         """Zero: S is constant in M."""
         return NO_MOTION
 

@@ -22,7 +22,7 @@ class Universal(AbstractVectorJoint):
     speed_suffixes = ("first", "second")
 
     @staticmethod
-    def transform(q, pitch):
+    def transform(q, travel):
         """Rx(first) Ry(second)."""
         c1, s1, c2, s2 = materialise((jnp.cos(q[0]), jnp.sin(q[0]), jnp.cos(q[1]), jnp.sin(q[1])))
         rotation = Mat3(
@@ -33,7 +33,7 @@ class Universal(AbstractVectorJoint):
         return Transform(rotation, ZERO)
 
     @staticmethod
-    def attitude(q):
+    def attitude(q, travel):
         """Half the first angle about x, then half the second about y."""
         zero = jnp.zeros_like(q[0])
         first = Quaternion(jnp.cos(0.5 * q[0]), jnp.sin(0.5 * q[0]), zero, zero)
@@ -41,13 +41,13 @@ class Universal(AbstractVectorJoint):
         return product(first, second)
 
     @staticmethod
-    def subspace(q, pitch):
+    def subspace(q, travel):
         """F's x seen in M, (cos second, 0, sin second), and M's y."""
         c, s = materialise((jnp.cos(q[1]), jnp.sin(q[1])))
         return (Motion(Vec3(c, 0, s), ZERO), Motion(Y, ZERO))
 
     @staticmethod
-    def bias(q, v, pitch):
+    def bias(q, v, travel):
         """The first axis turns with the second angle."""
         rate = multiply(v[0], v[1])
         c, s = materialise((jnp.cos(q[1]), jnp.sin(q[1])))

@@ -88,10 +88,10 @@ def _move(joint: type[AbstractJoint], parent: _Frame, x):
     up = joint_pose(joint, at, q)
     R = materialise(parent.pose.rotation @ up.rotation)
     arm = parent.pose.rotation @ up.translation
-    attitude = materialise(_attitude(parent.attitude, fixed, joint.attitude(q)))
+    attitude = materialise(_attitude(parent.attitude, fixed, joint.attitude(q, at.travel)))
     frame = _Frame(Transform(R, parent.pose.translation + arm), attitude, None, None)
     if v is not None and parent.rate is not None:
-        S = joint.subspace(q, at.pitch)
+        S = joint.subspace(q, at.travel)
         across = _in_world(R, combine(S, v))
         rate = Motion(
             parent.rate.angular + across.angular,
@@ -99,7 +99,7 @@ def _move(joint: type[AbstractJoint], parent: _Frame, x):
         )
         frame = frame._replace(rate=rate)
         if a is not None and parent.second is not None:
-            own = _in_world(R, combine(S, a) + joint.bias(q, v, at.pitch))
+            own = _in_world(R, combine(S, a) + joint.bias(q, v, at.travel))
             frame = frame._replace(second=_second(parent.rate, parent.second, arm, across, own))
     frame = materialise(frame)
     return frame, frame

@@ -50,7 +50,7 @@ def _rooted_pose(joint: type[AbstractJoint], parent: _Rooted, x):
     pose = parent.pose @ joint_pose(joint, at, q)
     held = Vec3(*(jnp.where(is_root, 0.0, p) for p in pose.translation))
     pose = materialise(Transform(pose.rotation, held))
-    columns = tuple(pose.motion_to_parent(s) for s in joint.subspace(q, at.pitch))
+    columns = tuple(pose.motion_to_parent(s) for s in joint.subspace(q, at.travel))
     return _Rooted(pose), (columns, pose)
 
 

@@ -14,10 +14,9 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from linkax.joints import AbstractJoint
+from linkax.joints import AbstractJoint, Travel
 from linkax.math.materialise import materialise
 from linkax.math.safe import safe_divide, safe_norm
-from linkax.math.scalar import Scalar
 from linkax.model.model import Model
 from linkax.model.topology import GROUND
 from linkax.model.traverse import take
@@ -30,8 +29,8 @@ class Packed(NamedTuple):
     """The constants of all bodies, one row a body; a pass takes those that it needs."""
 
     placement: Float[
-        Array, "nb 13"
-    ]  # X_KpF, the joint's fixed frame in the parent's K, and the pitch
+        Array, "nb 14"
+    ]  # X_KpF, the joint's fixed frame in the parent's K, and the joint's travel
     inertia: Float[
         Array, "nb 10"
     ]  # mass, first moment, rotational inertia, about K's origin in K's axes
@@ -57,21 +56,21 @@ def inertia_of(row: Float[Array, "... 10"]) -> RigidInertia:
 
 
 class JointFrame(NamedTuple):
-    """Where a joint sits, and its pitch."""
+    """Where a joint sits, and its travel."""
 
     placement: Transform  # X_KpF
-    pitch: Scalar
+    travel: Travel
 
 
-def joint_frame_of(row: Float[Array, "... 13"]) -> JointFrame:
+def joint_frame_of(row: Float[Array, "... 14"]) -> JointFrame:
     """A row of `Packed.placement` as a struct."""
     c = entries(row)
-    return JointFrame(Transform(Mat3(*c[:9]), Vec3(*c[9:12])), c[12])
+    return JointFrame(Transform(Mat3(*c[:9]), Vec3(*c[9:12])), Travel(c[12], c[13]))
 
 
 def joint_pose(joint: type[AbstractJoint], at: JointFrame, q) -> Transform:
     """X_up: the body's frame K in its parent's."""
-    return at.placement @ joint.transform(q, at.pitch)
+    return at.placement @ joint.transform(q, at.travel)
 
 
 def restored_pose(joint: type[AbstractJoint], at: JointFrame, q, rotation: Mat3) -> Transform:
@@ -81,7 +80,7 @@ def restored_pose(joint: type[AbstractJoint], at: JointFrame, q, rotation: Mat3)
     store and fetch again.
     """
     R, p = at.placement
-    return Transform(rotation, p + R @ joint.transform(q, at.pitch).translation)
+    return Transform(rotation, p + R @ joint.transform(q, at.travel).translation)
 
 
 def vec3(x: Array) -> Vec3:
@@ -151,6 +150,15 @@ def joint_turns(model: Model) -> Float[Array, "nb 3 3"]:
     return jnp.where(uses[:, None, None], aligned(model.axis), identity)
 
 
+def travels(model: Model) -> Float[Array, "nb 2"]:
+    """Each joint's turn and slide a unit of its coordinate."""
+    joints = model.topology.joints
+    at_zero = np.asarray([joint.travel(0.0) for joint in joints], float).reshape(-1, 2)
+    at_one = np.asarray([joint.travel(1.0) for joint in joints], float).reshape(-1, 2)
+    constant, slope = (jnp.asarray(x, model.dtype) for x in (at_zero, at_one - at_zero))
+    return constant + slope * model.pitch[:, None]
+
+
 def packed_constants(model: Model) -> Packed:
     """All bodies' constants, in the order of the bodies."""
     nb, parents = model.nb, model.topology.parents
@@ -170,7 +178,7 @@ def packed_constants(model: Model) -> Packed:
     p = p_parent + product(R_parent, model.parent_position[:, :, None])
     h, rotational = _inertia(model, to_K, p_KB)
     return Packed(
-        jnp.concatenate([R.reshape(nb, 9), p[:, :, 0], model.pitch[:, None]], axis=1),
+        jnp.concatenate([R.reshape(nb, 9), p[:, :, 0], travels(model)], axis=1),
         jnp.concatenate([model.mass[:, None], h[:, :, 0], rotational], axis=1),
         jnp.concatenate([to_K.reshape(nb, 9), p_KB[:, :, 0]], axis=1),
     )

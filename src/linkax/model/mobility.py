@@ -146,7 +146,7 @@ def screws(body: MovingBody) -> list[Screw]:
     """The freedoms of a body's joint at its neutral configuration, in the axes of F."""
     rotation = _axis_rotation(body.axis)
     neutral = body.kind.neutral()
-    columns = body.kind.subspace(neutral, body.joint.pitch)
+    columns = body.kind.subspace(neutral, body.kind.travel(body.joint.pitch))
     return [
         Screw(*(rotation @ np.array(part, dtype=float) for part in column)) for column in columns
     ]

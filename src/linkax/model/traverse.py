@@ -18,11 +18,14 @@ from jaxtyping import Array
 
 from linkax.math.materialise import is_materialise, materialise
 from linkax.math.scalar import add
-from linkax.model.topology import FROM_GROUND, PREVIOUS, UNKEPT, Run, Topology
-
-
-# Shorter runs are written out: a loop of two costs more than it saves.
-_SHORTEST_SCAN = 3
+from linkax.model.topology import (
+    FROM_GROUND,
+    PREVIOUS,
+    SHORTEST_SCAN,
+    UNKEPT,
+    Run,
+    Topology,
+)
 
 
 def take(x: Array, indices: Sequence[int]) -> Array:
@@ -142,7 +145,7 @@ def outward(
 
 
 def _is_scanned(topology: Topology, run: Run) -> bool:
-    return topology.unroll > 0 and len(run.bodies) >= _SHORTEST_SCAN
+    return topology.unroll > 0 and len(run.bodies) >= SHORTEST_SCAN
 
 
 def _write_outward(topology, run, step, ground, previous, registers, x, dtype):
