@@ -64,7 +64,7 @@ def computed(shared, lane):
     sums = (jnp.sum(B, axis=0), jnp.max(B), jnp.min(B, axis=1), jnp.prod(x))
     flags = (jnp.all(B > -9.0), jnp.any(B > 0.0, axis=1), ~(x < 0.0))
     chosen = jnp.where(x > 0.0, jnp.sin(x), A[1] ** 3)
-    shared_flag = jnp.where(A[0] > 0.0, x, -x)
+    shared_flag = (jnp.where(A[0] > 0.0, x, -x), (A[0] > 0.0) & (x > 0.0))
     known = jnp.where(np.asarray([True, False, True, False]), x, 2.0 * x)
     return A @ x, A.T @ B, batched, sums, flags, chosen, shared_flag, known
 
