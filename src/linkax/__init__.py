@@ -56,6 +56,7 @@ from linkax.simulate import (
     Status as Status,
     Trajectory as Trajectory,
     batched as batched,
+    pallas_step as pallas_step,
     sharded as sharded,
     simulate as simulate,
     step as step,

@@ -9,6 +9,7 @@ from linkax.simulate.integrators import (
     RungeKutta4 as RungeKutta4,
     SemiImplicitEuler as SemiImplicitEuler,
 )
+from linkax.simulate.pallas_step import pallas_step as pallas_step
 from linkax.simulate.rollout import (
     Trajectory as Trajectory,
     simulate as simulate,
