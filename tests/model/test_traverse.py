@@ -7,16 +7,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from linkax.joints import Prismatic, Revolute
+from linkax.joints import COVERED_BY, Cylindrical, Prismatic, Revolute
 from linkax.model import Topology
 from linkax.model.topology import FROM_GROUND, PREVIOUS, UNKEPT
 from linkax.model.traverse import body_lanes, inward, outward, stack_bodies, take
 
 
 def tree(parents, kinds=1, unroll=1):
-    joints = tuple((Revolute, Prismatic)[i % kinds] for i in range(len(parents)))
+    joints = tuple((Revolute, Cylindrical, Prismatic)[i % kinds] for i in range(len(parents)))
     names = tuple(f"b{i}" for i in range(len(parents)))
     return Topology(names, names, joints, tuple(parents), unroll=unroll)
+
+
+def covered_by(joint):
+    return {kind for kind, cover in COVERED_BY.items() if cover is joint}
 
 
 def random_parents(seed, n):
@@ -36,12 +40,12 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("parents", SHAPES.values(), ids=SHAPES.keys())
-@pytest.mark.parametrize("kinds", [1, 2])
+@pytest.mark.parametrize("kinds", [1, 2, 3])
 def test_every_body_is_visited_once_and_finds_its_parent(parents, kinds):
     topology = tree(parents, kinds)
     registers, previous, seen = {}, None, set()
     for run in topology.runs:
-        assert {topology.joints[body] for body in run.bodies} == {run.joint}
+        assert {topology.joints[body] for body in run.bodies} <= {run.joint, *covered_by(run.joint)}
         for body, source, keep in zip(run.bodies, run.source, run.keep, strict=True):
             found = {PREVIOUS: previous, FROM_GROUND: -1}.get(source, registers.get(source))
             assert found == parents[body]
