@@ -12,6 +12,8 @@ import pytest
 
 import linkax as lx
 from linkax import library
+from linkax.dynamics.forward import articulated_body, solve_tree
+from linkax.dynamics.mass import by_entry, by_product
 from linkax.joints import Fixed
 from linkax.model import Description, Model
 from linkax.model.description import GROUND, JointDescription, MimicDescription
@@ -74,6 +76,29 @@ def test_the_tree_branches_and_is_scanned():
 def test_scanned_and_written_out_recursions_agree(unroll):
     model, at, expected = reference()
     close(batch(model.with_unroll(unroll), at), expected, 1e-13)
+
+
+def test_the_derivative_rule_is_the_derivative_of_the_recursion():
+    """Through inverse dynamics and a solve, or straight through the three passes: the same gradient."""
+    model, at, _ = reference()
+    weights = np.random.default_rng(3).normal(size=model.nv)
+
+    def gradient(accelerations):
+        return jax.grad(lambda *x: accelerations(*x, None)[0] @ weights, argnums=(1, 2, 3))
+
+    found, expected = (batch(model, at, gradient(f)) for f in (solve_tree, articulated_body))
+    close(found, expected, 1e-11)
+
+
+def test_both_forms_of_the_mass_matrix_agree():
+    """One product, for trees of a single scan, or entry by entry."""
+    S, F = np.random.default_rng(4).normal(size=(2, 6, 5))
+    found, expected = (
+        form(tuple(map(jnp.asarray, S)), tuple(map(jnp.asarray, F)))
+        for form in (by_product, by_entry)
+    )
+    close(found, expected, 1e-14)
+    np.testing.assert_allclose(expected[0], S.T @ F, rtol=1e-13)
 
 
 def test_a_batch_is_a_loop():

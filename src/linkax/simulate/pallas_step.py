@@ -33,7 +33,7 @@ def pallas_step(
     body written out. It has never run on a GPU: the tests compare its interpreted form with `jax.vmap` and
     lower it to Triton, no more. Whether it is faster than XLA's many kernels, and from what number of bodies
     on a sample no longer fits in the registers, has not been measured. Nothing else uses it. It has no
-    derivative.
+    derivative. JAX announces from version 0.12 on that Pallas will no longer lower to Triton some day.
 
     Args:
         model: the tree, shared by all lanes, without mimic joints.
