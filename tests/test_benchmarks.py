@@ -71,7 +71,7 @@ def test_the_plain_baseline_has_our_accelerations(benchmarks, precision, bound):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("quantity", ["gradient", "rollout", "rollout_gradient"])
+@pytest.mark.parametrize("quantity", ["gradient", "rollout"])
 def test_the_plain_baseline_has_our_gradients_and_runs(benchmarks, quantity):
     harness = benchmarks("harness")
     with jax.numpy_dtype_promotion("standard"):
