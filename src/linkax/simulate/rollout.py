@@ -18,7 +18,8 @@ from linkax.system import State, System
 # What reverse mode keeps of a step takes as much memory as about so many states (of a chain of 5: 2.2 kB
 # and 0.1 kB). So n steps in segments of r need room for n / r + 20 r states, least at r = sqrt(n / 20).
 # Temporaries and median times of a gradient through 1000 steps of the chain, one sample, float64, on two
-# busy cores; "chunks" keeps the steps of a whole chunk, "twice" takes each step of a longer segment again:
+# busy cores (the first two are one program where every step is saved); "chunks" keeps the steps of a whole
+# chunk, "twice" takes each step of a longer segment again:
 #   save_every     chunks              these segments    twice
 #            1     181 kB, 458 ms     181 kB, 519 ms    178 kB, 591 ms
 #           30      99 kB, 295 ms      57 kB, 378 ms     45 kB, 644 ms
