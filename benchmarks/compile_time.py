@@ -1,10 +1,9 @@
 """How long do forward dynamics and its gradient take to trace and compile, cold, and to run?
 
-    python benchmarks/compile_time.py [--models chain10 g1_29dof_rev_1_0] [--batch 0 1024] [--json FILE]
+    python benchmarks/compile_time.py [--models chain10 g1] [--batch 0 1024] [--json FILE]
 
-Each case is a process of its own without a compilation cache, so that nothing is warm. `chainN` is a serial
-chain of our library; other names are URDF files of the package `example-robot-data`, with a floating root.
-Batch 0 is a single sample. Float64. Run times are medians over 20 calls.
+Each case is a process of its own without a compilation cache, so that nothing is warm. Batch 0 is a single
+sample. Float64. Run times are medians over 20 calls.
 """
 
 import argparse
@@ -12,32 +11,16 @@ import json
 import statistics
 import subprocess
 import sys
-import sysconfig
 import time
 from pathlib import Path
 
 
 TARGETS = {  # [s], single sample
-    ("g1_29dof_rev_1_0", "value"): 6.0,
-    ("g1_29dof_rev_1_0", "gradient"): 12.0,
+    ("g1", "value"): 4.0,
+    ("g1", "gradient"): 8.0,
     ("chain100", "value"): 4.0,
     ("chain100", "gradient"): 12.0,
 }
-
-
-def load_model(name: str):
-    """The model called `name`: `chainN`, or a URDF of example-robot-data with a floating root."""
-    import linkax as lx
-
-    if name.startswith("chain"):
-        return lx.build(lx.library.chain(int(name.removeprefix("chain")))).model
-    data = Path(sysconfig.get_path("purelib")) / "cmeel.prefix/share/example-robot-data/robots"
-    found = sorted(data.rglob(f"{name}.urdf"))
-    if not found:
-        raise SystemExit(
-            f"no {name}.urdf: pip install example-robot-data, or use --models chain10 chain100"
-        )
-    return lx.load(found[0], root="floating").model
 
 
 def measure(name: str, what: str, batch: int) -> dict:
@@ -46,17 +29,19 @@ def measure(name: str, what: str, batch: int) -> dict:
     import jax.numpy as jnp
 
     jax.config.update("jax_enable_x64", True)
+    from engines.linkax_engine import load_model
+    from robots import robot
+
     import linkax as lx
+    from linkax.cli.quantities import states_of
 
-    model = load_model(name)
+    model = load_model(robot(name), 64)
 
-    def cost(model, q, v, tau):
+    def cost(model, q, v, tau):  # the model is an argument, as in a program that changes it
         return jnp.sum(jnp.square(lx.forward_dynamics(model, q, v, tau)))
 
     function = {"value": lx.forward_dynamics, "gradient": jax.grad(cost, argnums=(1, 2, 3))}[what]
-    keys = jax.random.split(jax.random.key(0), max(batch, 1))
-    q = jax.vmap(model.random)(keys)
-    v, tau = (jax.random.normal(jax.random.key(k), (max(batch, 1), model.nv)) for k in (1, 2))
+    q, v, tau = states_of(model)(jax.random.key(0), max(batch, 1))
     arguments = (model, q, v, tau) if batch else (model, q[0], v[0], tau[0])
     if batch:
         function = jax.vmap(function, in_axes=(None, 0, 0, 0))
@@ -85,7 +70,7 @@ def measure(name: str, what: str, batch: int) -> dict:
 def main() -> None:
     """Runs every case in its own process and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", nargs="+", default=["chain10", "chain100", "g1_29dof_rev_1_0"])
+    parser.add_argument("--models", nargs="+", default=["chain10", "chain100", "g1", "tree30"])
     parser.add_argument("--batch", nargs="+", type=int, default=[0, 1024])
     parser.add_argument("--json", type=Path)
     parser.add_argument("--case", nargs=3, help=argparse.SUPPRESS)

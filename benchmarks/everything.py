@@ -32,10 +32,11 @@ Written by `python benchmarks/everything.py docs/benchmarks.md`, on {cpu}, {core
 {versions}.
 
 Engines of one case are timed in one process, round by round, so that noise meets all alike; figures are
-medians, with the lowest and highest in brackets. *linkax is 2.00x* means: linkax (the faster of plain `vmap`
-and `batched`) does twice as many. Pinocchio and MuJoCo are C++ and C in float64 on all cores, whatever the
-precision of the others; MuJoCo's forward dynamics is one step of its rollout; Pinocchio's gradient is its
-full analytical Jacobians, one state at a time. No contact, no limits, no damping.
+medians, with the lowest and highest in brackets; compile time is tracing and compiling. In the column
+*linkax is*, *2.00x as fast* means: linkax (the faster of plain `vmap` and `batched`) does twice as many.
+`linkax bench` prints the same tables of linkax alone. Pinocchio and MuJoCo are C++ and C in float64 on all
+cores, whatever the precision of the others; MuJoCo's forward dynamics is one step of its rollout; Pinocchio's
+gradient is its full analytical Jacobians, one state at a time. No contact, no limits, no damping.
 """
 
 

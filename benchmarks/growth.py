@@ -7,6 +7,8 @@ import statistics
 
 import harness
 
+from linkax.cli.timing import measurement
+
 
 def main() -> None:
     """Prints the ratio; 10 would be proportional to the number of bodies."""
@@ -23,9 +25,7 @@ def main() -> None:
                     engine(key, robot(name), precision).offers["forward_dynamics"](batch)
                     for name in ("chain10", "chain100")
                 ]
-                rounds = [
-                    [harness.measurement(call) for call in calls] for _ in range(options.rounds)
-                ]
+                rounds = [[measurement(call) for call in calls] for _ in range(options.rounds)]
                 ratios = sorted(long / short for short, long in rounds)
                 print(
                     f"{key:16} f{precision} batch {batch}: chain of 100 / chain of 10 = "

@@ -1,74 +1,47 @@
-"""Times engines beside one another: every round calls each of them once, so that noise meets all alike."""
+"""Asks engines beside one another, every case in a process of its own; `linkax.cli.timing` is the clock."""
 
 import argparse
 import json
-import statistics
+import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
+import engines
 
-LEAST_SECONDS = 0.05  # of one measurement
-
-
-def measurement(call) -> float:
-    """Seconds of one call, over as many calls as the clock needs."""
-    begin = time.perf_counter()
-    call()
-    count = max(1, int(LEAST_SECONDS / max(time.perf_counter() - begin, 1e-7)))
-    begin = time.perf_counter()
-    for _ in range(count):
-        call()
-    return (time.perf_counter() - begin) / count
+from linkax.cli.quantities import QUANTITIES
+from linkax.cli.timing import ROUNDS, heading, prepare_call, rows, time_rounds
 
 
-def in_this_process(quantity, name, precision, batch, engines, rounds) -> dict:
-    """{engine: {compile_s, seconds: [...]} or {error}} for one case."""
-    import jax
-
-    jax.config.update("jax_num_cpu_devices", __import__("os").cpu_count() or 1)
-    jax.config.update("jax_enable_x64", precision == 64)
-    from engines import engine
-    from robots import robot
-
-    machine, calls, found = robot(name), {}, {}
-    for key in engines:
-        begin = time.perf_counter()
-        try:
-            loaded = engine(key, machine, precision)
-            if loaded is None or quantity not in loaded.offers:
-                continue
-            calls[key] = loaded.offers[quantity](batch)
-            calls[key]()
-        except (
-            Exception
-        ) as error:  # a peer that cannot do a case is a row of the table, not its end
-            calls.pop(key, None)
-            found[key] = {"error": f"{type(error).__name__}: {str(error).splitlines()[0][:100]}"}
-            continue
-        found[key] = {"first_s": time.perf_counter() - begin, "seconds": []}
-    for _ in range(rounds):
-        for key, call in calls.items():
-            found[key]["seconds"].append(measurement(call))
-    return found
+WITHOUT_CHAIN = ("panda", "anymal", "g1", "tree30")
+MODELS = (*WITHOUT_CHAIN, "chain100")
 
 
-def arguments(description, models, batches, engines, precisions=(64, 32)):
+def arguments(description, models, batches, names=engines.NAMES, precisions=(64, 32)):
     """The options that all scripts share."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--models", nargs="+", default=list(models))
     parser.add_argument("--batch", nargs="+", type=int, default=list(batches))
-    parser.add_argument("--engines", nargs="+", default=list(engines))
+    parser.add_argument("--engines", nargs="+", default=list(names))
     parser.add_argument("--precision", nargs="+", type=int, default=list(precisions))
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--case", nargs=3, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def table(quantity: str, script: str, options, per_call: int = 1) -> None:
-    """Every case in a process of its own, as rows of a table; `per_call`: evaluations a lane and call."""
+def question(quantity, script, doc, models=MODELS, batches=(64, 1024), names=engines.NAMES):
+    """A script that answers one question: its options, then its table.
+
+    Args:
+        quantity: one of `QUANTITIES`.
+        script: its file, run again for each case.
+        doc: its text, the question first.
+        models: machines of `robots.py` by default.
+        batches: numbers of lanes by default.
+        names: engines by default.
+    """
+    options = arguments(doc.splitlines()[0], models, batches, names)
     if options.case:
         name, precision, batch = options.case
         found = in_this_process(
@@ -76,14 +49,8 @@ def table(quantity: str, script: str, options, per_call: int = 1) -> None:
         )
         print(json.dumps(found))
         return
-    rows = []
-    print(
-        f"{quantity}, k evaluations/s: median (lowest-highest of {options.rounds}), "
-        "all engines of a case in one run"
-    )
-    print(
-        f"{'model':9} {'batch':>5} {'f':>2}  {'engine':16} {'k/s':>9} {'spread':>19} {'linkax is':>10}"
-    )
+    print(heading(quantity, QUANTITIES[quantity], options.rounds), flush=True)
+    cases = []
     for name in options.models:
         for precision in options.precision:
             for batch in options.batch:
@@ -93,22 +60,49 @@ def table(quantity: str, script: str, options, per_call: int = 1) -> None:
                 if done.returncode:
                     raise SystemExit(done.stderr)
                 found = json.loads(done.stdout.splitlines()[-1])
-                rows.append({"model": name, "precision": precision, "batch": batch, **found})
-                _print_case(name, precision, batch, found, per_call)
+                cases.append({"model": name, "precision": precision, "batch": batch, **found})
+                print(rows(QUANTITIES[quantity], name, precision, batch, found), flush=True)
     if options.json:
-        options.json.write_text(json.dumps({"quantity": quantity, "rows": rows}, indent=1))
+        options.json.write_text(json.dumps({"quantity": quantity, "rows": cases}, indent=1))
 
 
-def _print_case(name, precision, batch, found, per_call) -> None:
-    ours = [found[k] for k in ("linkax", "linkax-batched") if "seconds" in found.get(k, {})]
-    best = min((statistics.median(f["seconds"]) for f in ours), default=None)
-    for key, f in found.items():
-        head = f"{name:9} {batch:5d} {precision:2d}  {key:16}"
-        if "error" in f:
-            print(f"{head} {'-':>9} {f['error']}", flush=True)
-            continue
-        rates = sorted(batch * per_call / s / 1e3 for s in f["seconds"])
-        middle = statistics.median(f["seconds"])
-        ratio = f"{middle / best:.2f}x" if best else ""
-        spread = f"({rates[0]:.1f}-{rates[-1]:.1f})"
-        print(f"{head} {batch * per_call / middle / 1e3:9.1f} {spread:>19} {ratio:>10}", flush=True)
+def in_this_process(quantity, name, precision, batch, names, rounds) -> dict:
+    """{engine: {compile_s, first_s, seconds} or {error}} for one case."""
+    import jax
+    from robots import robot
+
+    jax.config.update("jax_num_cpu_devices", os.cpu_count() or 1)
+    jax.config.update("jax_enable_x64", precision == 64)
+    machine, calls, found = robot(name), {}, {}
+    for key in names:
+        case = (key, machine, precision, quantity, batch)
+        prepare_call(key, lambda case=case: call_of(*case), found, calls)
+    time_rounds(found, calls, rounds)
+    return found
+
+
+def call_of(key, machine, precision, quantity, batch):
+    """An engine's call for a case, None if its library is not installed or does not answer."""
+    loaded = engines.engine(key, machine, precision)
+    if loaded is None or quantity not in loaded.offers:
+        return None
+    return loaded.offers[quantity](batch)
+
+
+def disagreement(quantity, name, precision, batch, first="linkax", second="plain") -> float:
+    """The largest difference of two engines' results, relative to the largest entry of each result.
+
+    Only engines of one convention and one way of drawing states can be compared as they are.
+    """
+    import jax
+    import numpy as np
+    from robots import robot
+
+    machine = robot(name)
+    one, other = (
+        jax.tree.leaves(call_of(key, machine, precision, quantity, batch)())
+        for key in (first, second)
+    )
+    return max(
+        float(np.max(np.abs(a - b)) / np.max(np.abs(a))) for a, b in zip(one, other, strict=True)
+    )

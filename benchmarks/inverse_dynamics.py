@@ -1,14 +1,10 @@
 """How many inverse dynamics a second, beside every peer?
 
-python benchmarks/inverse_dynamics.py [--models panda g1] [--batch 1024] [--engines linkax plain]
-    [--precision 64] [--json FILE]
+Options: --help; for instance --models panda g1 --batch 1024 --engines linkax pinocchio --precision 64.
 """
 
-import engines
 import harness
 
 
 if __name__ == "__main__":
-    models, batches = ("panda", "anymal", "g1", "chain100"), (1, 64, 1024, 4096)
-    options = harness.arguments(__doc__.splitlines()[0], models, batches, engines.NAMES)
-    harness.table("inverse_dynamics", __file__, options)
+    harness.question("inverse_dynamics", __file__, __doc__, batches=(1, 64, 1024, 4096))

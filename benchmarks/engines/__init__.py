@@ -2,7 +2,7 @@
 
 import importlib
 
-from engines.base import STEPS as STEPS, Engine as Engine
+from engines.base import Engine as Engine
 
 
 NAMES = (

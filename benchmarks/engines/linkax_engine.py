@@ -1,6 +1,6 @@
 """linkax, vmapped."""
 
-from engines.base import Engine, jax_engine
+from engines.base import Engine, linkax_engine
 
 
 def load_model(robot, precision: int):
@@ -15,31 +15,6 @@ def load_model(robot, precision: int):
     return jax.tree.map(lambda x: x.astype(dtype), model)
 
 
-def load(robot, precision: int, name: str = "linkax", vectorise=None, lay_out=None) -> Engine:
+def load(robot, precision: int) -> Engine:
     """The engine with the robot."""
-    import jax
-
-    import linkax as lx
-
-    model = load_model(robot, precision)
-
-    def sample(key, batch):
-        keys = jax.random.split(key, batch)
-        v, tau = (
-            jax.random.normal(jax.random.key(k), (batch, model.nv), model.dtype) for k in (1, 2)
-        )
-        return jax.vmap(model.random)(keys), v, tau
-
-    return jax_engine(
-        name,
-        precision,
-        sample,
-        lambda q, v, tau: lx.forward_dynamics(model, q, v, tau),
-        model.integrate,
-        {
-            "inverse_dynamics": lambda q, v, tau: lx.inverse_dynamics(model, q, v, tau),
-            "mass_matrix": lambda q, v, tau: lx.mass_matrix(model, q),
-        },
-        vectorise,
-        lay_out,
-    )
+    return linkax_engine(load_model(robot, precision), precision)

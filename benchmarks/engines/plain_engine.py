@@ -1,20 +1,12 @@
-"""The plain 6x6 baseline, vmapped."""
+"""The plain 6x6 baseline, vmapped, at the states that linkax is timed at."""
 
-from engines import linkax_engine, plain
-from engines.base import Engine, jax_engine
+from engines import plain
+from engines.base import Engine, jax_engine, states_of
+from engines.linkax_engine import load_model
 
 
 def load(robot, precision: int) -> Engine:
     """The engine with the robot."""
-    import jax
-
-    model = linkax_engine.load_model(robot, precision)
-
-    def sample(key, batch):
-        keys = jax.random.split(key, batch)
-        v, tau = (
-            jax.random.normal(jax.random.key(k), (batch, model.nv), model.dtype) for k in (1, 2)
-        )
-        return jax.vmap(model.random)(keys), v, tau
-
-    return jax_engine("plain", precision, sample, plain.forward_dynamics(model), model.integrate)
+    model = load_model(robot, precision)
+    forward = plain.forward_dynamics(model)
+    return jax_engine("plain", precision, states_of(model), forward, model.integrate)

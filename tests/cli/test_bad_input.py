@@ -110,6 +110,11 @@ CASES = {
     "no run file": (["view", "none.npz"], "there is no such file"),
     "broken run file": (["view", "huge.npz"], "this is no result file"),
     "bench of nothing": (["bench", "--chain", "0"], "a whole number from 1 on"),
+    "bench of an unknown quantity": (
+        ["bench", "--only", "gradients"],
+        "there is no quantity `gradients`; did you mean `gradient`",
+    ),
+    "uneven bench": (["bench", "--batch", "5", "--devices", "2"], "--batch a multiple of 2"),
 }
 
 

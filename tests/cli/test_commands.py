@@ -1,11 +1,16 @@
 """`linkax info`, `check`, `view`, `bench` and the version: what they print."""
 
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 import linkax as lx
 from linkax.cli.main import main
+from linkax.cli.quantities import QUANTITIES
 
 
 ROBOT = """
@@ -94,15 +99,60 @@ def test_view_of_a_file_is_a_page_of_its_initial_pose(robot, capsys):
     assert page.lstrip().lower().startswith("<!doctype html>")
 
 
-def test_bench_tells_compiling_and_calling_apart(robot, capsys):
+def test_bench_times_both_engines_and_tells_compiling_apart(robot, capsys):
     lx.write_toml(lx.library.pendulum(), robot / "pendulum.toml")
-    text = said(capsys, "bench", "pendulum.toml", "--batch", "8")
-    assert "Forward dynamics of pendulum (1 body, 1 speed), f64" in text
-    assert "compile [s]" in text
-    lanes, compiling, call, rate = map(float, text.splitlines()[-1].split())
-    assert lanes == 8
-    assert compiling > 0.0
-    assert rate == pytest.approx(8e6 / call, rel=0.01)
+    quantities = ("forward_dynamics", "latency")
+    text = said(capsys, "bench", "pendulum.toml", "--batch", "8", "--only", *quantities)
+    assert text.startswith("pendulum: 1 body, 1 speed; f64, 1 device (cpu)")
+    titles = [line.partition(":")[0] for line in text.splitlines() if ": " in line]
+    assert titles == ["pendulum", *quantities]
+    lines = [line.split() for line in text.splitlines() if line.startswith("pendulum  ")]
+    assert [line[1:4] for line in lines] == [
+        ["8", "64", "linkax"],
+        ["8", "64", "linkax-batched"],
+        ["1", "64", "linkax"],
+    ]
+    for line in lines:
+        figure, compiling = float(line[4]), float(line[6])
+        assert figure > 0.0
+        assert compiling > 0.0
+    assert {line[7] for line in lines[:2]} >= {"1.00x"}
+
+
+@pytest.mark.slow
+def test_bench_of_a_chain_has_a_table_for_every_quantity(capsys):
+    text = said(capsys, "bench", "--chain", "1", "--batch", "2", "--precision", "f32")
+    for name in QUANTITIES:
+        assert f"\n{name}: " in text
+    assert text.count("as fast") == 2 * len(QUANTITIES) - 1
+    assert "Error" not in text
+
+
+def test_bench_makes_devices_of_the_processors_cores(tmp_path):
+    words = (
+        "bench",
+        "--chain",
+        "1",
+        "--batch",
+        "4",
+        "--devices",
+        "2",
+        "--only",
+        "inverse_dynamics",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "linkax.cli", *words],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(lx.__file__).parents[1])}
+        | {"JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2 devices (cpu)" in done.stdout
+    assert "linkax-batched" in done.stdout
+    assert "Error" not in done.stdout
 
 
 def test_version_and_help_need_no_file(capsys):

@@ -99,7 +99,13 @@ def test_a_lane_that_fails_stays_alone(chain):
 def lowered(model, lanes, **options):
     """The program for a GPU, which needs none to be written."""
     step = jax.jit(lambda *args: lx.pallas_step(*args, DT, **options))
-    return step.trace(model, *batch(model, lanes)).lower(lowering_platforms=("cuda",)).as_text()
+    traced = step.trace(model, *batch(model, lanes))
+    try:
+        return traced.lower(lowering_platforms=("cuda",)).as_text()
+    except RuntimeError as error:  # from JAX 0.12 on
+        if "No supported GPU devices" not in str(error):
+            raise
+        pytest.skip("this version of JAX lowers to Triton only where there is a GPU")
 
 
 # From version 0.12 on JAX announces the end of this way to Triton; it still goes.

@@ -57,6 +57,46 @@ def test_controls_may_be_a_function_of_time_and_state(system, torques, every_ste
     np.testing.assert_allclose(run.q, every_step.q, rtol=0, atol=1e-13)
 
 
+@pytest.fixture(scope="module")
+def gradients(system):
+    """By the steps between saved points: a gradient through 200 steps, and the bytes it takes."""
+    start = system.initial_state()
+
+    def compiled(save_every):
+        def cost(q, tau):
+            state = eqx.tree_at(lambda s: s.q, start, q)
+            controls = jnp.broadcast_to(tau, (200, 2))
+            run = lx.simulate(
+                system, state, dt=1e-3, steps=200, save_every=save_every, controls=controls
+            )
+            return jnp.sum(run.final.v**2)
+
+        call = jax.jit(jax.grad(cost, (0, 1))).lower(start.q, jnp.ones(2)).compile()
+        return call(start.q, jnp.ones(2)), call.memory_analysis().temp_size_in_bytes
+
+    return {save_every: compiled(save_every) for save_every in (1, 40, 200)}
+
+
+def test_memory_of_a_gradient_does_not_grow_with_the_steps_between_saved_points(gradients):
+    assert gradients[200][1] <= 2 * gradients[1][1]  # 5.5 times if a chunk keeps all its steps
+
+
+def test_a_gradient_through_segments_is_that_of_the_steps_without_any(system, gradients):
+    start = system.initial_state()
+
+    def cost(q, tau):
+        def one(state, _):
+            return lx.step(system, state, tau, 1e-3), None
+
+        first = eqx.tree_at(lambda s: s.q, start, q)
+        return jnp.sum(jax.lax.scan(one, first, length=200)[0].v ** 2)
+
+    wanted = jax.jit(jax.grad(cost, (0, 1)))(start.q, jnp.ones(2))
+    for found, _ in gradients.values():
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=0)
+
+
 def test_time_is_counted_not_summed(system):
     run = jax.jit(lambda s: lx.simulate(s, dt=0.003, steps=1000, save_every=1000))(system)
     assert float(run.t[-1]) == pytest.approx(1000 * 0.003, abs=1e-15)  # a sum is 2e-14 off
