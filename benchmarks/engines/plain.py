@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 import linkax as lx
 from linkax.joints import Travel
-from linkax.model.constants import packed_constants
+from linkax.model.constants import constants_of
 
 
 # Longer trees are scanned where they are serial; their unrolled form compiles for a minute.
@@ -154,9 +154,10 @@ def _scanned(c: Constants, q, v, tau):
 
 def forward_dynamics(model: lx.Model):
     """f(q, v, tau) of one sample."""
-    t, packed = model.topology, packed_constants(model)
+    t, known = model.topology, constants_of(model)
+    tables = (jnp.stack(columns, axis=1) for columns in (known.placement, known.inertia))
     rise = jnp.concatenate([jnp.zeros(3, model.dtype), -model.gravity])
-    constants = Constants(model, packed.placement, packed.inertia, rise)
+    constants = Constants(model, *tables, rise)
     serial = t.parents == tuple(range(-1, t.nb - 1)) and len(set(t.joints)) == 1
     recursion = _scanned if serial and t.nb > LONGEST_UNROLLED else _unrolled
     return ft.partial(recursion, constants)

@@ -20,9 +20,9 @@ from linkax.dynamics.reduced import reduced_forward_dynamics, reduced_solve
 from linkax.joints import AbstractJoint, Travel
 from linkax.math.materialise import materialise
 from linkax.model.constants import (
+    constants_of,
     inertia_of,
     joint_frame_of,
-    packed_constants,
     restored_pose,
 )
 from linkax.model.inputs import conform
@@ -121,14 +121,17 @@ def articulated_body(
 ) -> tuple[Float[Array, " tree_nv"], TreeFactor]:
     """The accelerations of the tree and the factorised mass matrix they came from."""
     topology, dtype = model.topology, model.dtype
-    packed = packed_constants(model)
-    rows, bodies = body_lanes(topology, packed.placement), body_lanes(topology, packed.inertia)
+    constants = constants_of(model)
+    rows, bodies = (
+        body_lanes(topology, constants.placement),
+        body_lanes(topology, constants.inertia),
+    )
     qs = joint_lanes(topology, q, topology.q_slots)
     vs, taus, rotors = (
         joint_lanes(topology, x, topology.v_slots) for x in (v, tau, model.armature)
     )
     ground = motion_ground(model, gravity=True, posed=wrenches is not None)
-    xs = zip(rows, qs, vs, push_lanes(model, packed, wrenches), strict=True)
+    xs = zip(rows, qs, vs, push_lanes(model, constants, wrenches), strict=True)
     moved = outward(topology, _velocity_terms, ground._replace(acceleration=None), list(xs), dtype)
     like = _zeros(_Carried(_FULL_INERTIA, NO_FORCE), dtype)
     xs = zip(rows, bodies, qs, vs, moved, rotors, taus, strict=True)
@@ -161,7 +164,7 @@ def solve_with(
 ) -> Float[Array, " tree_nv"]:
     """M^-1 b of the tree by the filter and smoother passes: a third of a forward dynamics."""
     topology = model.topology
-    rows = body_lanes(topology, packed_constants(model).placement)
+    rows = body_lanes(topology, constants_of(model).placement)
     qs = joint_lanes(topology, q, topology.q_slots)
     bs = joint_lanes(topology, b, topology.v_slots)
     xs = zip(rows, qs, factor.rotations, factor.bodies, bs, strict=True)

@@ -11,13 +11,14 @@ from linkax.math.materialise import materialise
 from linkax.math.scalar import Scalar, add, is_zero, multiply
 from linkax.model import coordinates
 from linkax.model.constants import (
+    Columns,
+    Constants,
     JointFrame,
-    Packed,
+    constants_of,
     entries,
     inertia_of,
     joint_frame_of,
     joint_pose,
-    packed_constants,
     restored_pose,
     transform_of,
     vec3,
@@ -78,7 +79,7 @@ class Push(NamedTuple):
     """An external wrench on a body, and the frame that it is given at."""
 
     wrench: Scalars  # [torque about the body-frame origin; force], world axes
-    frame: Array  # row of `Packed.frame`
+    frame: Columns  # `Constants.frame` of the body
 
 
 def pushed(push: Push, pose: Transform) -> Force:
@@ -133,8 +134,11 @@ def tree_inverse_dynamics(
 ) -> Float[Array, " tree_nv"]:
     """Inverse dynamics on the spanning tree, mimic joints free; `None` is structurally zero."""
     topology = model.topology
-    packed = packed_constants(model)
-    rows, bodies = body_lanes(topology, packed.placement), body_lanes(topology, packed.inertia)
+    constants = constants_of(model)
+    rows, bodies = (
+        body_lanes(topology, constants.placement),
+        body_lanes(topology, constants.inertia),
+    )
 
     def lanes(x, slots):
         if x is None:
@@ -144,7 +148,7 @@ def tree_inverse_dynamics(
     parts = (lanes(q, topology.q_slots), lanes(v, topology.v_slots), lanes(a, topology.v_slots))
     rotors = lanes(model.armature, topology.v_slots)
     states = [JointState(*part) for part in zip(*parts, rotors, strict=True)]
-    pushes = push_lanes(model, packed, wrenches)
+    pushes = push_lanes(model, constants, wrenches)
     ground = motion_ground(model, gravity, wrenches is not None)
     xs = list(zip(rows, bodies, states, pushes, strict=True))
     moved = outward(topology, _net_force, ground, xs, model.dtype)
@@ -154,12 +158,12 @@ def tree_inverse_dynamics(
 
 
 def push_lanes(
-    model: Model, packed: Packed, wrenches: Float[Array, "nb 6"] | None
+    model: Model, constants: Constants, wrenches: Float[Array, "nb 6"] | None
 ) -> list[Push | None]:
     """External wrenches cut into runs, or None a run."""
     if wrenches is None:
         return [None] * len(model.topology.runs)
-    return body_lanes(model.topology, Push(tuple(entries(wrenches)), packed.frame))
+    return body_lanes(model.topology, Push(entries(wrenches), constants.frame))
 
 
 def inverse_dynamics(

@@ -13,11 +13,11 @@ from linkax.math.materialise import materialise
 from linkax.math.quaternion import Quaternion
 from linkax.model import coordinates
 from linkax.model.constants import (
+    constants_of,
     joint_frame_of,
     joint_pose,
     joint_turns,
     mat3,
-    packed_constants,
     transform_of,
     vec3,
 )
@@ -150,7 +150,7 @@ def body_frames(model: Model, q: Array, v: Array | None, a: Array | None) -> lis
         return [None] * len(topology.runs) if x is None else joint_lanes(topology, x, slots)
 
     xs = zip(
-        body_lanes(topology, packed_constants(model).placement),
+        body_lanes(topology, constants_of(model).placement),
         body_lanes(topology, _attitudes(model)),
         joint_lanes(topology, q, topology.q_slots),
         lanes(v, topology.v_slots),
@@ -186,7 +186,7 @@ def kinematics(
     tree_v = None if v is None else coordinates.expand(t, v, model.ratio, None, "nv")
     tree_a = None if a is None else coordinates.expand(t, a, model.ratio, None, "nv")
     frames = _in_body_order(model, body_frames(model, tree_q, tree_v, tree_a))
-    return _of_bodies(model, frames, transform_of(packed_constants(model).frame))
+    return _of_bodies(model, frames, transform_of(constants_of(model).frame))
 
 
 def _in_body_order(model: Model, frames: list[_Frame]) -> _Frame:

@@ -12,11 +12,11 @@ from linkax.kinematics.frames import kinematics
 from linkax.math.materialise import materialise
 from linkax.model import coordinates
 from linkax.model.constants import (
+    constants_of,
     inertia_of,
     joint_frame_of,
     joint_pose,
     mat3,
-    packed_constants,
     product,
     rotations,
     transform_of,
@@ -66,7 +66,7 @@ def motion_columns(model: Model, q: Float[Array, " tree_nq"]) -> Columns:
     topology = model.topology
     is_root = jnp.asarray([parent == GROUND for parent in topology.parents])
     xs = zip(
-        body_lanes(topology, packed_constants(model).placement),
+        body_lanes(topology, constants_of(model).placement),
         body_lanes(topology, is_root),
         joint_lanes(topology, q, topology.q_slots),
         strict=True,
@@ -104,9 +104,7 @@ def composite_momenta(model: Model, columns: Columns) -> Force:
     """For each speed of the tree, the momentum of all that it moves when only it is one."""
     topology = model.topology
     lanes = _split_columns(model, columns.motions)
-    xs = zip(
-        body_lanes(topology, packed_constants(model).inertia), columns.poses, lanes, strict=True
-    )
+    xs = zip(body_lanes(topology, constants_of(model).inertia), columns.poses, lanes, strict=True)
     zero = jnp.zeros((), model.dtype)
     like = RigidInertia(zero, Vec3(zero, zero, zero), Sym3(*(zero,) * 6))
     return _stack_columns(model, Force, inward(topology, _composite, like, list(xs)))
@@ -162,7 +160,7 @@ def jacobian(
     tree_q = coordinates.expand(topology, q, model.ratio, model.offset, "nq")
     columns = motion_columns(model, tree_q)
     K = _pose_of(model, columns.poses, index)
-    at = K @ transform_of(packed_constants(model).frame[index])
+    at = K @ transform_of(tuple(c[index] for c in constants_of(model).frame))
     arm = at.translation + at.rotation @ offset
     linear = columns.motions.linear + cross(columns.motions.angular, arm)
     rows = jnp.stack([*columns.motions.angular, *linear])
