@@ -1,8 +1,9 @@
 """Runs every benchmark and writes the tables to one page.
 
-    python benchmarks/everything.py docs/benchmarks.md [--only forward_dynamics growth]
+    python benchmarks/everything.py docs/benchmarks.md [--targets] [--only forward_dynamics growth]
 
-Needs the peers: pip install -e '.[peers]'. About an hour on two cores.
+Needs the peers: pip install -e '.[peers]'. Two hours on two cores; with --targets, which asks only for the
+cases that the project has targets for, half an hour.
 """
 
 import argparse
@@ -13,23 +14,25 @@ from importlib import metadata
 from pathlib import Path
 
 
-SCRIPTS = (
-    "compile_time",
-    "forward_dynamics",
-    "inverse_dynamics",
-    "mass_matrix",
-    "gradients",
-    "rollouts",
-    "rollout_gradients",
-    "growth",
-    "latency",
-    "memory",
-)
+ROBOTS = "--models panda anymal g1"
+TARGETS = {  # the options of each script that ask for the cases with a target, and a few beside them
+    "compile_time": "--models chain100 g1 tree30 --batch 0",
+    "latency": f"{ROBOTS} --precision 64",
+    "forward_dynamics": f"{ROBOTS} tree30 --batch 4096",
+    "inverse_dynamics": f"{ROBOTS} --batch 1024 --precision 64",
+    "mass_matrix": f"{ROBOTS} --batch 1024 --precision 64",
+    "gradients": f"{ROBOTS} --batch 1024",
+    "rollouts": f"{ROBOTS} --batch 1024 --precision 64",
+    "rollout_gradients": "--models g1 --batch 64 --precision 32",
+    "growth": "--batch 1024",
+    "memory": "--models g1 --batch 64 --precision 32",
+}
+SCRIPTS = tuple(TARGETS)
 PACKAGES = ("jax", "pin", "mujoco", "mujoco-mjx", "brax", "frax", "jaxsim")
 HEAD = """# Benchmarks
 
-Written by `python benchmarks/everything.py docs/benchmarks.md`, on {cpu}, {cores} cores, Python {python};
-{versions}.
+Written by `python benchmarks/everything.py docs/benchmarks.md{option}`, on {cpu}, {cores} cores,
+Python {python}; {versions}.
 
 Engines of one case are timed in one process, round by round, so that noise meets all alike; figures are
 medians, with the lowest and highest in brackets; compile time is tracing and compiling. In the column
@@ -62,10 +65,12 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("page", type=Path)
+    parser.add_argument("--targets", action="store_true", help="only the cases with a target")
     parser.add_argument("--only", nargs="+", choices=SCRIPTS, default=list(SCRIPTS))
     parser.add_argument("options", nargs="*", help="handed to each script, after --")
     told = parser.parse_args()
     page = HEAD.format(
+        option=" --targets" if told.targets else "",
         cpu=_cpu(),
         cores=os.cpu_count(),
         python=platform.python_version(),
@@ -73,11 +78,13 @@ def main() -> None:
     )
     for script in told.only:
         path = Path(__file__).parent / f"{script}.py"
-        command = [sys.executable, str(path), *told.options]
+        options = (TARGETS[script].split() if told.targets else []) + told.options
+        command = [sys.executable, str(path), *options]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         question = path.read_text().split('"""')[1].splitlines()[0]
         text = done.stdout if done.returncode == 0 else done.stdout + done.stderr[-2000:]
-        page += f"\n## {question}\n\n`python benchmarks/{script}.py`\n\n```\n{text.rstrip()}\n```\n"
+        shown = " ".join(["python", f"benchmarks/{script}.py", *options])
+        page += f"\n## {question}\n\n`{shown}`\n\n```\n{text.rstrip()}\n```\n"
         told.page.write_text(page)
         print(f"{script}: status {done.returncode}", flush=True)
 
