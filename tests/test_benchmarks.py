@@ -29,6 +29,7 @@ SAYS = {
     "compile_time": ("chain3", "gradient"),
     "latency": (" us ", "plain", "1.00x"),
     "growth": ("chain of 100 / chain of 10",),
+    "gradient_cost": ("gradient / value",),
     "memory": ("MB",),
     "forward_dynamics": ("plain", "pinocchio", "1.00x"),
 }
