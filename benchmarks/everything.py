@@ -23,11 +23,11 @@ TARGETS = {  # the options of each script that ask for the cases with a target, 
     "mass_matrix": "--models g1 --batch 1024 --precision 64",
     "gradients": f"{ROBOTS} --batch 1024 --precision 64",
     "gradient_cost": "--batch 1024 --precision 64",
-    # Without MJX, which takes minutes a call for the arm.
+    # Without MJX, which takes minutes a call or to compile.
     "rollouts": f"{ROBOTS} --batch 1024 --precision 64 --engines linkax linkax-batched plain mujoco frax",
-    "rollout_gradients": "--models g1 --batch 64 --precision 32",
+    "rollout_gradients": "--models g1 --batch 64 --precision 32 --engines linkax linkax-batched plain frax",
     "growth": "--batch 1024",
-    "memory": "--models g1 --batch 64 --precision 32",
+    "memory": "--models g1 --batch 64 --precision 32 --engines linkax linkax-batched plain frax",
 }
 SCRIPTS = tuple(TARGETS)
 PACKAGES = ("jax", "pin", "mujoco", "mujoco-mjx", "brax", "frax", "jaxsim")

@@ -93,9 +93,14 @@ def mat3(x: Array) -> Mat3:
     return Mat3(*(x[..., i, j] for i in range(3) for j in range(3)))
 
 
-# [u]x = _SKEW_SIGN * u[_SKEW], entry by entry.
-_SKEW = np.asarray([[0, 2, 1], [2, 0, 0], [1, 0, 0]])
-_SKEW_SIGN = np.asarray([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
+# [u]x = sum_k u_k _SKEW[k].
+_SKEW = np.asarray(
+    [
+        [[0.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]],
+        [[0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [-1.0, 0.0, 0.0]],
+        [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
+    ]
+)
 
 
 def rotations(attitude: Float[Array, "n 4"]) -> Float[Array, "n 3 3"]:
@@ -104,11 +109,12 @@ def rotations(attitude: Float[Array, "n 4"]) -> Float[Array, "n 3 3"]:
     R = ((w^2 - u.u) 1 + 2 u u^T + 2 w [u]x) / (w^2 + u.u), all entries in one kernel: written out one by
     one they would be nine, and a product with a constant tensor calls a library, which took 40 us for seven.
     """
-    w, u = attitude[:, :1, None], attitude[:, 1:]
+    w, x, y, z = (attitude[:, k, None, None] for k in range(4))
+    u = attitude[:, 1:]
     identity = jnp.eye(3, dtype=attitude.dtype)[None]
-    skew = u[:, _SKEW] * jnp.asarray(_SKEW_SIGN, attitude.dtype)[None]
-    ww = w * w
-    uu = (u[:, 0:1] * u[:, 0:1] + u[:, 1:2] * u[:, 1:2] + u[:, 2:3] * u[:, 2:3])[:, :, None]
+    about = jnp.asarray(_SKEW, attitude.dtype)[:, None]
+    skew = x * about[0] + y * about[1] + z * about[2]
+    ww, uu = w * w, x * x + y * y + z * z
     full = (ww - uu) * identity + 2.0 * (u[:, :, None] * u[:, None, :] + w * skew)
     return full / (ww + uu)
 
