@@ -4,11 +4,8 @@ python benchmarks/gradient_cost.py [--models panda g1] [--batch 1024] [--precisi
 """
 
 import os
-import statistics
 
 import harness
-
-from linkax.cli.timing import measurement
 
 
 def main() -> None:
@@ -29,11 +26,9 @@ def main() -> None:
                         harness.call_of(key, machine, precision, quantity, batch)
                         for quantity in ("forward_dynamics", "gradient")
                     ]
-                    rounds = [[measurement(call) for call in calls] for _ in range(options.rounds)]
-                    ratios = sorted(gradient / value for value, gradient in rounds)
                     print(
                         f"{name:12} {batch:5d} f{precision}  {key:16} gradient / value = "
-                        f"{statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f}); target 3",
+                        f"{harness.ratio(*calls, options.rounds)}; target 3",
                         flush=True,
                     )
 

@@ -3,11 +3,7 @@
 python benchmarks/growth.py [--batch 1024] [--precision 64]
 """
 
-import statistics
-
 import harness
-
-from linkax.cli.timing import measurement
 
 
 def main() -> None:
@@ -25,11 +21,9 @@ def main() -> None:
                     engine(key, robot(name), precision).offers["forward_dynamics"](batch)
                     for name in ("chain10", "chain100")
                 ]
-                rounds = [[measurement(call) for call in calls] for _ in range(options.rounds)]
-                ratios = sorted(long / short for short, long in rounds)
                 print(
                     f"{key:16} f{precision} batch {batch}: chain of 100 / chain of 10 = "
-                    f"{statistics.median(ratios):.1f} ({ratios[0]:.1f}-{ratios[-1]:.1f}); target 12",
+                    f"{harness.ratio(*calls, options.rounds)}; target 12",
                     flush=True,
                 )
 

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import engines
 
 from linkax.cli.quantities import QUANTITIES
-from linkax.cli.timing import ROUNDS, heading, prepare_call, rows, time_rounds
+from linkax.cli.timing import ROUNDS, heading, measurement, prepare_call, rows, time_rounds
 
 
 WITHOUT_CHAIN = ("panda", "anymal", "g1", "tree30")
@@ -87,6 +88,13 @@ def call_of(key, machine, precision, quantity, batch):
     if loaded is None or quantity not in loaded.offers:
         return None
     return loaded.offers[quantity](batch)
+
+
+def ratio(first, second, rounds: int) -> str:
+    """How many times the first call's time the second takes, timed in turns: median (lowest-highest)."""
+    pairs = [[measurement(call) for call in (first, second)] for _ in range(rounds)]
+    found = sorted(b / a for a, b in pairs)
+    return f"{statistics.median(found):.2f} ({found[0]:.2f}-{found[-1]:.2f})"
 
 
 def disagreement(quantity, name, precision, batch, first="linkax", second="plain") -> float:
