@@ -13,7 +13,7 @@ from pathlib import Path
 import jax
 from comparison import LANES, TOLERANCE, Comparison, Job, comparisons
 from pinocchio_oracle import pin
-from robots import robots, title
+from example_robots import robots, title
 
 
 ROOTS = ("fixed", "floating")

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("pinocchio")
 
 from comparison import TOLERANCE, Comparison, Job, comparisons
-from robots import robots, title
+from example_robots import robots, title
 from sweep import ROOTS, UNREADABLE, readable
 
 
