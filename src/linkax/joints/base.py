@@ -43,11 +43,20 @@ class AbstractJoint(abc.ABC):
     uses_pitch: ClassVar[bool] = False  # whether a unit slides by the description's pitch
     turn: ClassVar[float] = 1  # of a one-freedom joint's unit [rad]
     slide: ClassVar[float] = 0  # of a one-freedom joint's unit [m], where it does not use a pitch
+    # What stays zero, as document 002 has it: components of the vector from F's origin to M's, in F, and sums
+    # of weighted entries (i, j, weight) of R_FM. A type that uses a pitch locks slide - pitch * angle too.
+    locked_positions: ClassVar[tuple[int, ...]] = ()
+    locked_rotations: ClassVar[tuple[tuple[tuple[int, int, float], ...], ...]] = ()
 
     @classmethod
     def travel(cls, pitch: Scalar) -> Travel:
         """What the joint's functions are told of it; `pitch` [m/rad] is that of its description."""
         return Travel(cls.turn, pitch if cls.uses_pitch else cls.slide)
+
+    @classmethod
+    def locked_rows(cls) -> int:
+        """The freedoms that the joint takes: six less its speeds."""
+        return len(cls.locked_positions) + len(cls.locked_rotations) + int(cls.uses_pitch)
 
     @staticmethod
     @abc.abstractmethod
@@ -83,6 +92,16 @@ class AbstractJoint(abc.ABC):
     @abc.abstractmethod
     def difference(q0: Scalars, q1: Scalars) -> Scalars:
         """The shortest dv with integrate(q0, dv) = q1."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def coordinates(
+        pose: Transform, attitude: Quaternion, near: Scalars, travel: Travel
+    ) -> Scalars:
+        """The coordinates of a pose X_FM that the joint allows, with its unit quaternion.
+
+        Of those that give the pose the nearest to `near`: angles count turns, quaternions keep their sign.
+        """
 
     @staticmethod
     @abc.abstractmethod

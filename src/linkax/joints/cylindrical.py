@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from linkax.joints.revolute import half_turn_about_z, rotation_about_z
+from linkax.joints.revolute import angle_near, half_turn_about_z, rotation_about_z
 from linkax.joints.vector_space import AbstractVectorJoint
 from linkax.spatial.motion import NO_MOTION, Motion
 from linkax.spatial.transform import Transform
@@ -18,6 +18,8 @@ class Cylindrical(AbstractVectorJoint):
     nv = 2
     coordinate_suffixes = ("angle", "slide")
     speed_suffixes = ("angle", "slide")
+    locked_positions = (0, 1)
+    locked_rotations = (((2, 0, 1.0),), ((2, 1, 1.0),))
     uses_axis = True
 
     @staticmethod
@@ -39,6 +41,11 @@ class Cylindrical(AbstractVectorJoint):
     def bias(q, v, travel):
         """Zero: S is constant in M."""
         return NO_MOTION
+
+    @staticmethod
+    def coordinates(pose, attitude, near, travel):
+        """The angle about z and the slide along it."""
+        return (angle_near(pose.rotation.yx, pose.rotation.xx, near[0]), pose.translation.z)
 
     @staticmethod
     def neutral():

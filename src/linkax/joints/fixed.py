@@ -16,6 +16,8 @@ class Fixed(AbstractVectorJoint):
     nv = 0
     coordinate_suffixes = ()
     speed_suffixes = ()
+    locked_positions = (0, 1, 2)
+    locked_rotations = (((2, 1, 0.5), (1, 2, -0.5)), ((0, 2, 0.5), (2, 0, -0.5)), ((1, 0, 0.5), (0, 1, -0.5)))
 
     @staticmethod
     def transform(q, travel):
@@ -36,6 +38,11 @@ class Fixed(AbstractVectorJoint):
     def bias(q, v, travel):
         """Zero."""
         return NO_MOTION
+
+    @staticmethod
+    def coordinates(pose, attitude, near, travel):
+        """None."""
+        return ()
 
     @staticmethod
     def neutral():

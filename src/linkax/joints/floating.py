@@ -24,6 +24,8 @@ class Floating(AbstractJoint):
     nv = 6
     coordinate_suffixes = ("qw", "qx", "qy", "qz", "x", "y", "z")
     speed_suffixes = ("wx", "wy", "wz", "vx", "vy", "vz")
+    locked_positions = ()
+    locked_rotations = ()
 
     @staticmethod
     def transform(q, travel):
@@ -77,6 +79,11 @@ class Floating(AbstractJoint):
         once = cross(w, shift)
         t = shift - once * 0.5 + cross(w, once) * safe.half_cotangent_of_square(dot(w, w))
         return (*w, *t)
+
+    @staticmethod
+    def coordinates(pose, attitude, near, travel):
+        """The quaternion, of the sign nearer to `near`, and the place."""
+        return (*quaternion.signed_like(attitude, Quaternion(*near[:4])), *pose.translation)
 
     @staticmethod
     def neutral():

@@ -16,6 +16,8 @@ class Helical(AbstractVectorJoint):
     nv = 1
     coordinate_suffixes = ("",)
     speed_suffixes = ("",)
+    locked_positions = (0, 1)
+    locked_rotations = (((2, 0, 1.0),), ((2, 1, 1.0),))
     uses_axis = True
     uses_pitch = True
 
@@ -38,6 +40,11 @@ class Helical(AbstractVectorJoint):
     def bias(q, v, travel):
         """Zero: S is constant in M."""
         return NO_MOTION
+
+    @staticmethod
+    def coordinates(pose, attitude, near, travel):
+        """The angle about z."""
+        return (angle_near(pose.rotation.yx, pose.rotation.xx, near[0]),)
 
     @staticmethod
     def neutral():

@@ -4,8 +4,11 @@ No description names it. A tree that mixes the three types is visited as bodies 
 one scan: written out one by one, thirty mixed bodies compiled for 45 s.
 """
 
-from linkax.joints.revolute import Revolute, half_turn_about_z, rotation_about_z
+import jax.numpy as jnp
+
+from linkax.joints.revolute import Revolute, angle_near, half_turn_about_z, rotation_about_z
 from linkax.joints.vector_space import AbstractVectorJoint
+from linkax.math.safe import safe_divide
 from linkax.math.scalar import multiply
 from linkax.spatial.motion import NO_MOTION, Motion
 from linkax.spatial.transform import Transform
@@ -42,6 +45,14 @@ class OneFreedom(AbstractVectorJoint):
     def bias(q, v, travel):
         """Zero: S is constant in M."""
         return NO_MOTION
+
+    @staticmethod
+    def coordinates(pose, attitude, near, travel):
+        """The angle over the turn of a unit where it turns, else the slide over the slide of a unit."""
+        angle = angle_near(pose.rotation.yx, pose.rotation.xx, multiply(travel.turn, near[0]))
+        turning = safe_divide(angle, travel.turn)
+        sliding = safe_divide(pose.translation.z, travel.slide)
+        return (jnp.where(travel.turn == 0.0, sliding, turning),)
 
     @staticmethod
     def neutral():

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from linkax.joints.revolute import half_turn_about_z, rotation_about_z
+from linkax.joints.revolute import angle_near, half_turn_about_z, rotation_about_z
 from linkax.joints.vector_space import AbstractVectorJoint
 from linkax.math.materialise import materialise
 from linkax.math.scalar import add, multiply, negative, subtract
@@ -20,6 +20,8 @@ class Planar(AbstractVectorJoint):
     nv = 3
     coordinate_suffixes = ("angle", "x", "y")
     speed_suffixes = ("angle", "x", "y")
+    locked_positions = (2,)
+    locked_rotations = (((2, 0, 1.0),), ((2, 1, 1.0),))
     uses_axis = True
 
     @staticmethod
@@ -49,6 +51,15 @@ class Planar(AbstractVectorJoint):
         x = multiply(v[0], subtract(multiply(c, v[2]), multiply(s, v[1])))
         y = multiply(v[0], negative(add(multiply(c, v[1]), multiply(s, v[2]))))
         return Motion(ZERO, Vec3(x, y, 0))
+
+    @staticmethod
+    def coordinates(pose, attitude, near, travel):
+        """The angle about z and the place in the plane."""
+        return (
+            angle_near(pose.rotation.yx, pose.rotation.xx, near[0]),
+            pose.translation.x,
+            pose.translation.y,
+        )
 
     @staticmethod
     def neutral():

@@ -18,6 +18,8 @@ class Prismatic(AbstractVectorJoint):
     nv = 1
     coordinate_suffixes = ("",)
     speed_suffixes = ("",)
+    locked_positions = (0, 1)
+    locked_rotations = (((2, 1, 0.5), (1, 2, -0.5)), ((0, 2, 0.5), (2, 0, -0.5)), ((1, 0, 0.5), (0, 1, -0.5)))
     uses_axis = True
     turn = 0
     slide = 1
@@ -41,6 +43,11 @@ class Prismatic(AbstractVectorJoint):
     def bias(q, v, travel):
         """Zero: S is constant in M."""
         return NO_MOTION
+
+    @staticmethod
+    def coordinates(pose, attitude, near, travel):
+        """The slide along z."""
+        return (pose.translation.z,)
 
     @staticmethod
     def neutral():

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from linkax.joints.vector_space import AbstractVectorJoint
 from linkax.math.materialise import materialise
 from linkax.math.quaternion import Quaternion
+from linkax.math.safe import safe_arctan2
 from linkax.math.scalar import negative
 from linkax.spatial.motion import NO_MOTION, Motion
 from linkax.spatial.transform import Transform
@@ -25,6 +26,16 @@ def half_turn_about_z(angle) -> Quaternion:
     return Quaternion(jnp.cos(0.5 * angle), zero, zero, jnp.sin(0.5 * angle))
 
 
+def angle_near(sine, cosine, near):
+    """The angle of a sine and a cosine (or equal multiples of them) that lies within half a turn of `near`.
+
+    The difference to `near` is what is taken, so that the derivative is the angle's own and finite at every
+    angle, and whole turns are kept.
+    """
+    c, s = jnp.cos(near), jnp.sin(near)
+    return near + safe_arctan2(sine * c - cosine * s, cosine * c + sine * s)
+
+
 class Revolute(AbstractVectorJoint):
     """q = (angle [rad]), v = (rate [rad/s])."""
 
@@ -33,6 +44,8 @@ class Revolute(AbstractVectorJoint):
     nv = 1
     coordinate_suffixes = ("",)
     speed_suffixes = ("",)
+    locked_positions = (0, 1, 2)
+    locked_rotations = (((2, 0, 1.0),), ((2, 1, 1.0),))
     uses_axis = True
 
     @staticmethod
@@ -54,6 +67,11 @@ class Revolute(AbstractVectorJoint):
     def bias(q, v, travel):
         """Zero: S is constant in M."""
         return NO_MOTION
+
+    @staticmethod
+    def coordinates(pose, attitude, near, travel):
+        """The angle about z."""
+        return (angle_near(pose.rotation.yx, pose.rotation.xx, near[0]),)
 
     @staticmethod
     def neutral():

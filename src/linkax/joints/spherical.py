@@ -24,6 +24,8 @@ class Spherical(AbstractJoint):
     nv = 3
     coordinate_suffixes = ("qw", "qx", "qy", "qz")
     speed_suffixes = ("wx", "wy", "wz")
+    locked_positions = (0, 1, 2)
+    locked_rotations = ()
 
     @staticmethod
     def transform(q, travel):
@@ -61,6 +63,11 @@ class Spherical(AbstractJoint):
         """The rotation vector of q0^-1 (x) q1, of length at most pi."""
         relative = quaternion.product(quaternion.conjugate(Quaternion(*q0)), Quaternion(*q1))
         return quaternion.logarithm(relative)
+
+    @staticmethod
+    def coordinates(pose, attitude, near, travel):
+        """The quaternion, of the sign nearer to `near`."""
+        return tuple(quaternion.signed_like(attitude, Quaternion(*near)))
 
     @staticmethod
     def neutral():

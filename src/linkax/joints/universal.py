@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 
+from linkax.joints.revolute import angle_near
 from linkax.joints.vector_space import AbstractVectorJoint
 from linkax.math.materialise import materialise
 from linkax.math.quaternion import Quaternion, product
@@ -20,6 +21,8 @@ class Universal(AbstractVectorJoint):
     nv = 2
     coordinate_suffixes = ("first", "second")
     speed_suffixes = ("first", "second")
+    locked_positions = (0, 1, 2)
+    locked_rotations = (((0, 1, 1.0),),)
 
     @staticmethod
     def transform(q, travel):
@@ -52,6 +55,14 @@ class Universal(AbstractVectorJoint):
         rate = multiply(v[0], v[1])
         c, s = materialise((jnp.cos(q[1]), jnp.sin(q[1])))
         return Motion(Vec3(negative(multiply(s, rate)), 0, multiply(c, rate)), ZERO)
+
+    @staticmethod
+    def coordinates(pose, attitude, near, travel):
+        """The angles of Rx Ry."""
+        return (
+            angle_near(pose.rotation.zy, pose.rotation.yy, near[0]),
+            angle_near(pose.rotation.xz, pose.rotation.xx, near[1]),
+        )
 
     @staticmethod
     def neutral():

@@ -86,6 +86,13 @@ def rotation(a: Quaternion) -> tuple[Scalar, ...]:
     )
 
 
+def signed_like(a: Quaternion, b: Quaternion) -> Quaternion:
+    """a or -a, the same rotation: the one nearer to b."""
+    inner = a.w * b.w + a.x * b.x + a.y * b.y + a.z * b.z
+    sign = jnp.where(inner < 0.0, -1.0, 1.0)
+    return Quaternion(a.w * sign, a.x * sign, a.y * sign, a.z * sign)
+
+
 def exponential(x, y, z) -> Quaternion:
     """The unit quaternion of the rotation vector (x, y, z) [rad]."""
     quarter = 0.25 * (x * x + y * y + z * z)

@@ -19,6 +19,7 @@ from jaxtyping import Array, Float
 from linkax.joints import AbstractJoint, Travel
 from linkax.math.materialise import materialise
 from linkax.math.safe import safe_divide, safe_norm
+from linkax.math.stacks import product, rotations, transposed
 from linkax.model.model import Model
 from linkax.model.topology import GROUND
 from linkax.model.traverse import take
@@ -91,42 +92,6 @@ def vec3(x: Array) -> Vec3:
 def mat3(x: Array) -> Mat3:
     """An array (..., 3, 3) as a struct."""
     return Mat3(*(x[..., i, j] for i in range(3) for j in range(3)))
-
-
-# [u]x = sum_k u_k _SKEW[k].
-_SKEW = np.asarray(
-    [
-        [[0.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]],
-        [[0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [-1.0, 0.0, 0.0]],
-        [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
-    ]
-)
-
-
-def rotations(attitude: Float[Array, "n 4"]) -> Float[Array, "n 3 3"]:
-    """Rotation matrices of quaternions of any norm but zero.
-
-    R = ((w^2 - u.u) 1 + 2 u u^T + 2 w [u]x) / (w^2 + u.u), all entries in one kernel: written out one by
-    one they would be nine, and a product with a constant tensor calls a library, which took 40 us for seven.
-    """
-    w, x, y, z = (attitude[:, k, None, None] for k in range(4))
-    u = attitude[:, 1:]
-    identity = jnp.eye(3, dtype=attitude.dtype)[None]
-    about = jnp.asarray(_SKEW, attitude.dtype)[:, None]
-    skew = x * about[0] + y * about[1] + z * about[2]
-    ww, uu = w * w, x * x + y * y + z * z
-    full = (ww - uu) * identity + 2.0 * (u[:, :, None] * u[:, None, :] + w * skew)
-    return full / (ww + uu)
-
-
-def product(a: Float[Array, "n 3 3"], b: Float[Array, "n 3 k"]) -> Float[Array, "n 3 k"]:
-    """a b for small stacks: three multiply-adds, never a library product (slow on CPU, inexact on GPU)."""
-    return a[:, :, 0:1] * b[:, 0:1] + a[:, :, 1:2] * b[:, 1:2] + a[:, :, 2:3] * b[:, 2:3]
-
-
-def transposed(a: Float[Array, "n 3 3"]) -> Float[Array, "n 3 3"]:
-    """The transposes."""
-    return jnp.swapaxes(a, -1, -2)
 
 
 def aligned(axis: Float[Array, "n 3"]) -> Float[Array, "n 3 3"]:

@@ -1,0 +1,29 @@
+"""Maximal coordinates: one pose a body, constraints as rows, the variational integrator of document 002."""
+
+from linkax.maximal.bodies import Bodies as Bodies, Poses as Poses, State as State
+from linkax.maximal.history import History as History, run as run, simulate as simulate
+from linkax.maximal.joint_rows import JointRows as JointRows
+from linkax.maximal.loads import (
+    AbstractLoad as AbstractLoad,
+    Gravity as Gravity,
+    Loads as Loads,
+)
+from linkax.maximal.mechanism import Mechanism as Mechanism, kinetic_energy as kinetic_energy
+from linkax.maximal.rows import (
+    AbstractRows as AbstractRows,
+    Constraints as Constraints,
+    in_order as in_order,
+)
+from linkax.maximal.settings import (
+    LinearSolver as LinearSolver,
+    LoadEvaluation as LoadEvaluation,
+    Settings as Settings,
+)
+from linkax.maximal.status import Status as Status
+from linkax.maximal.step import Step as Step, advance as advance, step as step
+from linkax.maximal.tree import (
+    bodies_of as bodies_of,
+    joint_rows as joint_rows,
+    to_maximal as to_maximal,
+    to_tree as to_tree,
+)

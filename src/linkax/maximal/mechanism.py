@@ -1,0 +1,130 @@
+"""What a variational step is about: bodies, their constraint rows and the loads on them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from linkax.math.rotations import quaternion_multiply
+from linkax.math.stacks import apply, dot
+from linkax.maximal.bodies import Bodies, State, poses, with_ground
+from linkax.maximal.loads import NO_LOADS, AbstractLoad, FunctionLoad
+from linkax.maximal.rows import NO_CONSTRAINTS, Constraints, FunctionRows, in_order
+from linkax.maximal.settings import LinearSolver, Settings
+
+
+class Mechanism(eqx.Module):
+    """Bodies, constraint rows and loads; every number is a leaf."""
+
+    bodies: Bodies
+    constraints: Constraints = NO_CONSTRAINTS
+    loads: AbstractLoad = NO_LOADS
+
+    def closure(self, state: State) -> Float[Array, " m"]:
+        """The constraint residuals at a state."""
+        at = with_ground(poses(state.position, state.orientation))
+        rows = self.constraints.residual(state.t, at)
+        return self.constraints.stacked(rows, state.position.dtype)
+
+
+def mechanism_of(
+    bodies: Bodies,
+    loads: Callable[..., Any] | AbstractLoad | None,
+    constraint: Callable[..., Any] | Constraints | None,
+    jacobian: Callable[..., Any] | None,
+    params: PyTree,
+    state: State,
+    settings: Settings,
+) -> Mechanism:
+    """A Mechanism of plain functions, or of parts that already are one's.
+
+    Values that the functions close over are differentiated like `params`.
+    """
+    real = state.position.dtype
+    arrays = jax.tree.map(lambda x: jnp.asarray(x, real) if isinstance(x, float) else jnp.asarray(x), params)
+    if constraint is None:
+        if jacobian is not None:
+            raise ValueError("`jacobian` is given without a `constraint` that it is the derivative of.")
+        rows = NO_CONSTRAINTS
+    elif isinstance(constraint, Constraints):
+        rows = constraint
+    else:
+        rows = in_order([_function_rows(constraint, jacobian, arrays, state, settings)])
+    if loads is None:
+        acting: AbstractLoad = NO_LOADS
+    elif isinstance(loads, AbstractLoad):
+        acting = loads
+    else:
+        s = state
+        args = (s.t, s.position, s.orientation, s.velocity, s.angular_velocity, arrays)
+        pure, consts = jax.closure_convert(loads, *args)
+        acting = FunctionLoad(_with_constants(pure), (arrays, tuple(consts)))
+    return Mechanism(bodies, rows, acting)
+
+
+def _with_constants(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose last argument is (params, hoisted constants)."""
+    return lambda *args: function(*args[:-1], args[-1][0], *args[-1][1])
+
+
+def _function_rows(constraint, jacobian, params, state: State, settings: Settings) -> FunctionRows:
+    args = (state.t, state.position, state.orientation, params)
+    shape = jax.eval_shape(constraint, *args).shape
+    if len(shape) != 1:
+        raise ValueError(
+            f"`constraint` gives an array of shape {shape}, but must give one number a row, (rows,)."
+        )
+    bodies = (tuple(range(state.position.shape[0])),)
+    pure, consts = jax.closure_convert(constraint, *args)
+    held = (params, tuple(consts))
+    if jacobian is not None:
+        wanted = (shape[0], 6 * len(bodies[0]))
+        found = jax.eval_shape(jacobian, *args).shape
+        if found != wanted:
+            raise ValueError(f"`jacobian` gives an array of shape {found}, but must give {wanted}.")
+        exact = jacobian
+        jacobian = lambda t, x, q, both: exact(t, x, q, both[0])
+    elif settings.finite_differences:
+        jacobian = _differences(_with_constants(pure), settings)
+    return FunctionRows(_with_constants(pure), jacobian, held, bodies, shape[0])
+
+
+def _differences(constraint, settings: Settings):
+    """The constraint's Jacobian in document 002's form by forward differences."""
+    def jacobian(t, x, q, params):
+        here = constraint(t, x, q, params)
+        n, real = x.shape[0], x.dtype
+        span = settings.difference_step * jnp.maximum(jnp.abs(x), settings.translation_scale)
+        turn = settings.difference_step * settings.rotation_scale
+
+        def column(k):
+            unit = jnp.zeros((6 * n,), real).at[k].set(1.0).reshape(n, 2, 3)
+            moved = x + unit[:, 0] * span
+            half = turn * unit[:, 1]
+            whole = jnp.concatenate([jnp.sqrt(1.0 - dot(half, half))[:, None], half], axis=-1)
+            step = jnp.sum(unit[:, 0] * span) + turn * jnp.sum(unit[:, 1])
+            # The step that was taken, not the one that was meant: x + span rounds.
+            step = jnp.where(jnp.sum(unit[:, 0]) > 0.0, jnp.sum(moved - x), step)
+            return (constraint(t, moved, quaternion_multiply(q, whole), params) - here) / step
+
+        return jax.vmap(column, out_axes=1)(jnp.arange(6 * n))
+
+    return jacobian
+
+
+def chosen_solver(mechanism: Mechanism, settings: Settings) -> LinearSolver:
+    """The solver of the settings; where they leave it open, block-sparse if the rows know their bodies."""
+    if settings.solver is not None:
+        return settings.solver
+    groups = mechanism.constraints.groups
+    dense = any(isinstance(group, FunctionRows) for group in groups)
+    return LinearSolver.DENSE if dense else LinearSolver.BLOCK_SPARSE
+
+
+def kinetic_energy(bodies: Bodies, velocity, angular_velocity) -> Float[Array, ""]:
+    """The kinetic energy of instantaneous velocities [J]."""
+    spin = apply(bodies.inertia, angular_velocity)
+    return 0.5 * jnp.sum(bodies.mass * dot(velocity, velocity) + dot(angular_velocity, spin))

@@ -1,0 +1,176 @@
+"""Between minimal and maximal coordinates: a Model as a Mechanism, and states both ways."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from linkax.joints import AbstractJoint, Travel
+from linkax.kinematics import kinematics
+from linkax.math import ldl, quaternion
+from linkax.math.quaternion import Quaternion
+from linkax.math.stacks import apply, apply_transposed, cross, product, rotations, transposed
+from linkax.maximal.bodies import Bodies, Poses, State, poses, with_ground
+from linkax.maximal.joint_rows import JointRows
+from linkax.maximal.rows import Constraints, of_bodies
+from linkax.model import Model, coordinates
+from linkax.model.constants import joint_turns, mat3, travels, vec3
+from linkax.spatial.motion import Motion
+from linkax.spatial.transform import Transform
+from linkax.spatial.vector import dot
+
+
+def bodies_of(model: Model) -> Bodies:
+    """The bodies of a model."""
+    inertia = 0.5 * (model.inertia + transposed(model.inertia))
+    return Bodies(model.mass, inertia)
+
+
+def joint_rows(model: Model) -> Constraints:
+    """The joints of a model as rows, joint by joint in the order of the bodies.
+
+    Raises:
+        ValueError: for mimic joints and armature, which rows between two bodies cannot express.
+    """
+    starts, place = [], 0
+    for joint in model.topology.joints:
+        starts.append(place)
+        place += joint.locked_rows()
+    groups, places = [], []
+    for joint, owned in model.topology.classes:
+        if joint.locked_rows() == 0:
+            continue
+        groups.append(_rows_of(model, joint, owned))
+        rows = range(joint.locked_rows())
+        places.append(tuple(tuple(starts[b] + r for r in rows) for b in owned))
+    return Constraints(tuple(groups), tuple(places))
+
+
+def _rows_of(model: Model, joint: type[AbstractJoint], owned: tuple[int, ...]) -> JointRows:
+    index = np.asarray(owned)
+    parents = np.asarray(model.topology.parents)[index]
+    turn = joint_turns(model)[index]
+    com = jnp.concatenate([model.com, jnp.zeros((1, 3), model.dtype)])
+    return JointRows(
+        model.parent_position[index] - com[parents],
+        product(rotations(model.parent_quaternion[index]), turn),
+        model.child_position[index] - model.com[index],
+        product(rotations(model.child_quaternion[index]), turn),
+        model.pitch[index],
+        tuple((int(p), int(b)) for p, b in zip(parents, owned, strict=True)),
+        joint,
+    )
+
+
+def to_maximal(
+    model: Model, q: Float[Array, " nq"], v: Float[Array, " nv"] | None = None, t=0.0
+) -> State:
+    """The state in maximal coordinates, with instantaneous velocities; at rest if v is None."""
+    k = kinematics(model, q, jnp.zeros((model.nv,), model.dtype) if v is None else v)
+    return State(k.com, k.quaternion, k.com_velocity, k.angular_velocity_body, t)
+
+
+def to_tree(
+    model: Model, state: State, near: Float[Array, " nq"]
+) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
+    """Minimal coordinates and speeds of bodies whose poses and velocities the joints allow.
+
+    Where they do not quite, each joint's coordinates are those of the freedoms that it has: the rest is
+    ignored. `near` tells angles that differ by turns and quaternions that differ by sign apart.
+    """
+    return tree_coordinates(model, state, near), tree_speeds(model, state)
+
+
+def tree_coordinates(model: Model, state: State, near: Float[Array, " nq"]) -> Float[Array, " nq"]:
+    """The first half of `to_tree`."""
+    at = with_ground(poses(state.position, state.orientation))
+    parts: dict[int, tuple] = {}
+    expanded = coordinates.expand(model.topology, near, model.ratio, model.offset, "nq")
+    start = model.topology.q_slots.start
+    for joint, owned in model.topology.classes:
+        between = _between(model, joint, owned, at)
+        held = [expanded[np.asarray([start[b] + k for b in owned])] for k in range(joint.nq)]
+        found = joint.coordinates(between.pose, between.attitude, tuple(held), between.travel)
+        for i, body in enumerate(owned):
+            parts[body] = tuple(x[i] for x in found)
+    return _stacked(model, parts)
+
+
+def tree_speeds(model: Model, state: State) -> Float[Array, " nv"]:
+    """The second half of `to_tree`: of each joint's relative motion, the part along its freedoms."""
+    at = with_ground(poses(state.position, state.orientation))
+    still = jnp.zeros((1, 3), model.dtype)
+    w = jnp.concatenate([apply(at.rotation[:-1], state.angular_velocity), still])
+    v = jnp.concatenate([state.velocity, still])
+    expected = tree_coordinates(model, state, model.neutral())
+    expanded = coordinates.expand(model.topology, expected, model.ratio, model.offset, "nq")
+    start = model.topology.q_slots.start
+    parts: dict[int, tuple] = {}
+    for joint, owned in model.topology.classes:
+        between = _between(model, joint, owned, at)
+        q = tuple(expanded[np.asarray([start[b] + k for b in owned])] for k in range(joint.nq))
+        columns = joint.subspace(q, between.travel)
+        moving = _relative_motion(between, w, v)
+        for i, body in enumerate(owned):
+            parts[body] = tuple(x[i] for x in _along(columns, moving, len(owned), model.dtype))
+    return _stacked(model, parts)
+
+
+class _Between(NamedTuple):
+    """Joints of one type, and where their frames are."""
+
+    pose: Transform  # X_FM
+    attitude: Quaternion
+    travel: Travel
+    child: Array  # indices
+    parent: Array
+    M: Float[Array, "k 3 3"]  # axes of M in the world
+    arm_child: Float[Array, "k 3"]  # from the child's centre of mass to M's origin, world axes
+    arm_parent: Float[Array, "k 3"]  # from the parent's centre of mass to M's origin, world axes
+
+
+def _between(model: Model, joint: type[AbstractJoint], owned, at: Poses) -> _Between:
+    rows = _rows_of(model, joint, owned)
+    pair = of_bodies(at, rows.bodies)
+    F, M, p, r_parent = rows.frames(pair)
+    index = np.asarray(owned)
+    unit = lambda x: quaternion.normalized(Quaternion(*(x[:, k] for k in range(4))))
+    outer = quaternion.product(unit(pair.orientation[:, 0]), unit(model.parent_quaternion[index]))
+    inner = quaternion.product(unit(pair.orientation[:, 1]), unit(model.child_quaternion[index]))
+    travel = travels(model)[index]
+    return _Between(
+        Transform(mat3(product(transposed(F), M)), vec3(apply_transposed(F, p))),
+        quaternion.product(quaternion.conjugate(outer), inner),
+        Travel(travel[:, 0], travel[:, 1]),
+        index,
+        np.asarray([a for a, _ in rows.bodies]),
+        M,
+        apply(pair.rotation[:, 1], rows.child_point),
+        r_parent + p,
+    )
+
+
+def _relative_motion(between: _Between, w, v) -> Motion:
+    """The motion of M in F, in M's axes."""
+    i, j = between.child, between.parent
+    turning = w[i] - w[j]
+    of_child = v[i] + cross(w[i], between.arm_child)
+    of_parent = v[j] + cross(w[j], between.arm_parent)
+    inside = lambda x: vec3(apply_transposed(between.M, x))
+    return Motion(inside(turning), inside(of_child - of_parent))
+
+
+def _along(columns: tuple[Motion, ...], m: Motion, count: int, real) -> tuple[Array, ...]:
+    """The speeds whose motion is nearest to m: least squares over a joint's freedoms."""
+    if not columns:
+        return ()
+    inner = lambda a, b: dot(a.angular, b.angular) + dot(a.linear, b.linear)
+    full = lambda x: jnp.broadcast_to(jnp.asarray(x, real), (count,))
+    matrix = [[full(inner(a, b)) for b in columns] for a in columns]
+    return ldl.solve(ldl.factor(matrix), [full(inner(a, m)) for a in columns])
+
+
+def _stacked(model: Model, parts: dict[int, tuple]) -> Array:
+    numbers = [x for body in model.topology.free_bodies for x in parts[body]]
+    return jnp.stack(numbers) if numbers else jnp.zeros((0,), model.dtype)
