@@ -27,7 +27,9 @@ FILES = {
     + BODY.replace("link", "other")
     + HINGE.replace("hinge", "second").replace("world", "link").replace('d = "link"', 'd = "other"')
     + HINGE.replace("hinge", "third").replace('d = "link"', 'd = "other"'),
-    "loops.toml": GOOD + '[[loop]]\nname = "closure"\n',
+    "loops.toml": GOOD + HINGE.replace("joint", "loop").replace("hinge", "closure"),
+    "stray.toml": GOOD
+    + HINGE.replace("joint", "loop").replace("hinge", "closure").replace('d = "link"', 'd = "lin"'),
     "negative.toml": GOOD.replace("mass = 1.0", "mass = -1.0"),
     "letters.toml": GOOD.replace("mass = 1.0", 'mass = "heavy"'),
     "unknown.toml": GOOD.replace("world", "wrld"),
@@ -57,6 +59,7 @@ CASES = {
     "loop in a tree": (["simulate", "loop.toml"], "loop.toml: Body `other`"),
     "loop table": (["simulate", "loops.toml"], "[[loop]] `closure`"),
     "loop table checked": (["check", "loops.toml"], "[[loop]] `closure`"),
+    "loop to no body": (["check", "stray.toml"], "`lin`, which is no body; did you mean `link`"),
     "negative mass": (["info", "negative.toml"], "mass=-1"),
     "mass in letters": (["info", "letters.toml"], "mass='heavy', but it is a number"),
     "unknown body": (

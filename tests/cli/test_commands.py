@@ -11,6 +11,13 @@ import pytest
 import linkax as lx
 from linkax.cli.main import main
 from linkax.cli.quantities import QUANTITIES
+from linkax.model import (
+    ExpressionDescription,
+    ForceDescription,
+    JointDescription,
+    MotionDescription,
+    TorqueDescription,
+)
 
 
 ROBOT = """
@@ -81,6 +88,29 @@ def test_check_of_an_honoured_file_says_so(robot, capsys):
     text = said(capsys, "check", "pendulum.toml")
     assert "All of it is honoured." in text
     assert "1 marker" in text
+
+
+def test_check_lists_loops_elements_and_motions_by_kind(robot, capsys):
+    description = lx.library.double_pendulum()
+    first, second = (body.name for body in description.bodies)
+    description.loops = [JointDescription("closure", "spherical", second, "world")]
+    description.elements = [
+        ForceDescription("push", first, (0.0, 0.0, 1.0)),
+        TorqueDescription("twist", first, (0.0, 0.0, 1.0)),
+        TorqueDescription("turn", second, (0.0, 0.0, 1.0)),
+    ]
+    hinge = description.joints[0].name
+    description.motions = [
+        MotionDescription("drive", ExpressionDescription(ramp=1.0), joint=hinge),
+        MotionDescription("steer", ExpressionDescription(ramp=1.0), body=second),
+    ]
+    lx.write_toml(description, robot / "linkage.toml")
+    assert main(["check", "linkage.toml"]) == 2
+    found = capsys.readouterr()
+    assert "  1 loop: 1 spherical\n  3 elements: 1 force, 2 torque\n" in found.out
+    assert f"  prescribed motion drive of joint {hinge}\n" in found.out
+    assert f"  prescribed motion steer of the planar angle of {second}\n" in found.out
+    assert "[[loop]] `closure`" in found.err
 
 
 def test_check_of_a_file_that_cannot_be_built_still_says_what_it_holds(robot, capsys):

@@ -10,14 +10,25 @@ import pytest
 from linkax.io import parse_toml, parse_urdf, read_toml, write_toml
 from linkax.model import library
 from linkax.model.description import (
+    ELEMENTS,
     BodyDescription,
     Description,
+    ElementDescription,
+    ExpressionDescription,
+    ForceDescription,
     FrameDescription,
+    HarmonicDescription,
     JointDescription,
+    LinearDamperDescription,
+    LinearSpringDescription,
     MarkerDescription,
     MimicDescription,
+    MotionDescription,
     Placement,
     RunDescription,
+    TorqueDescription,
+    TorsionalDamperDescription,
+    TorsionalSpringDescription,
 )
 from linkax.model.placement import rotation_matrix
 
@@ -63,12 +74,19 @@ body = "link"
 placement = {position = [1, 0, 0]}
 [[loop]]
 name = "closure"
-anything = [1, 2]
+type = "spherical"
+parent = "link"
+child = "world"
+parent_frame = {position = [1, 0, 0]}
 [[element]]
-type = "spring"
+name = "push"
+type = "force"
+body = "link"
+force = [0, 1, 0]
 [[motion]]
+name = "drive"
 joint = "hinge"
-angle = {kind = "sine", amplitude = 1.0}
+expression = {ramp = 2}
 """
 
 
@@ -86,9 +104,12 @@ def test_every_table_is_read():
     assert joint.child_frame == Placement(quaternion=(0.5, 0.5, 0.5, 0.5))
     assert found.markers == [MarkerDescription("tip", "link", (1.0, 0.0, 0.0))]
     assert found.frames == [FrameDescription("tool", "link", Placement((1.0, 0.0, 0.0)))]
-    assert found.loops == [{"name": "closure", "anything": [1, 2]}]
-    assert found.elements == [{"type": "spring"}]
-    assert found.motions[0]["angle"] == {"kind": "sine", "amplitude": 1.0}
+    tip = Placement((1.0, 0.0, 0.0))
+    assert found.loops == [JointDescription("closure", "spherical", "link", "world", tip)]
+    assert found.elements == [ForceDescription("push", "link", (0.0, 1.0, 0.0))]
+    assert found.motions == [
+        MotionDescription("drive", ExpressionDescription(ramp=2.0), joint="hinge")
+    ]
 
 
 def test_rpy_turns_about_body_fixed_axes():
@@ -104,6 +125,23 @@ def test_rpy_turns_about_body_fixed_axes():
 
 
 INERTIA = ((1.0, 0.1, 0.0), (0.1, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def every_element() -> list[ElementDescription]:
+    third = 1.0 / 3.0
+    return [
+        LinearSpringDescription("s", "a", "world", third, 0.5, point_b=(0.1, 0.0, third)),
+        LinearDamperDescription("d", "world", "b", third, (1.0, 2.0, 3.0)),
+        TorsionalSpringDescription("ts", "j", 2.0, third),
+        TorsionalDamperDescription("td", "l", third),
+        ForceDescription("f", "a", (third, 0.0, 1.0)),
+        ForceDescription("f0", "a", (third, 0.0, 1.0), (0.0, 0.0, 0.0)),
+        TorqueDescription("t", "b", (third, 0.0, -1.0)),
+    ]
+
+
+def test_every_kind_of_element_is_there():
+    assert {type(element) for element in every_element()} == set(ELEMENTS.values())
 
 
 def everything() -> Description:
@@ -141,9 +179,33 @@ def everything() -> Description:
         ],
         frames=[FrameDescription("f", "a", Placement((1.0, 2.0, 3.0)))],
         markers=[MarkerDescription("m", "b", (1.0, 2.0, third))],
-        loops=[{"name": "l", "parent_frame": {"position": [1.0, 2, third]}}],
-        elements=[{"type": "spring", "stiffness": 1e3}],
-        motions=[{"joint": "j", "table": {"kind": "ramp", "rate": 2.0}}],
+        loops=[
+            JointDescription(
+                *("l", "helical", "b", "world"),
+                parent_frame=Placement((1.0, 2.0, third), (0.6, 0.8, 0.0, 0.0)),
+                axis=(0.0, 0.6, 0.8),
+                pitch=third,
+            ),
+            JointDescription(
+                *("l2", "universal", "world", "b"),
+                child_frame=Placement((1.0, 2.0, third)),
+                axis=(0.0, 1.0, 0.0),
+                axis2=(0.0, 0.0, 1.0),
+            ),
+        ],
+        elements=every_element(),
+        motions=[
+            MotionDescription("zero", ExpressionDescription(), joint="j"),
+            MotionDescription(
+                "all",
+                ExpressionDescription(
+                    *(third, -0.5),
+                    sine=[HarmonicDescription(1.0, third), HarmonicDescription(2.0, 3.0, 0.1, 0.2)],
+                    cosine=[HarmonicDescription(third, 2.0, -0.1, 0.0)],
+                ),
+                body="a",
+            ),
+        ],
         gravity=(0.0, 0.0, third),
         run=RunDescription(1.0, third, "runge-kutta4", "maximal", 2, "end"),
         notes=["a note", "another"],
@@ -178,9 +240,11 @@ def test_a_urdf_robot_survives_the_round_trip():
     assert parse_toml(write_toml(description)) == description
 
 
-def test_arrays_in_kept_tables_are_written_as_lists():
-    description = Description(loops=[{"point": np.array([1.0, 2.0]), "row": (1, 2)}])
-    assert parse_toml(write_toml(description)).loops == [{"point": [1.0, 2.0], "row": [1, 2]}]
+def test_arrays_are_written_as_lists():
+    push = ForceDescription("push", "a", (0.0, 0.0, 0.0))
+    push.force = np.array([1.0, 2.0, 3.0])
+    (found,) = parse_toml(write_toml(Description(elements=[push]))).elements
+    assert found == ForceDescription("push", "a", (1.0, 2.0, 3.0))
 
 
 def test_every_field_of_a_description_reaches_the_file():

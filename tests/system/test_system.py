@@ -1,5 +1,7 @@
 """The whole machine: what acts in `accelerations`, how a system is built, and what is refused."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,6 +9,12 @@ import numpy as np
 import pytest
 
 import linkax as lx
+from linkax.model import (
+    ExpressionDescription,
+    ForceDescription,
+    JointDescription,
+    MotionDescription,
+)
 
 
 HINGE = """<robot name="hinge"><link name="base"/><link name="disc">
@@ -80,8 +88,20 @@ def test_a_wrong_choice_is_refused_in_one_sentence(change, sentence):
 
 def test_what_cannot_be_built_yet_is_refused_by_name():
     description = lx.library.pendulum()
-    description.loops.append({"name": "closure", "type": "revolute"})
-    with pytest.raises(ValueError, match=r"\[\[loop\]\] `closure` of"):
+    (body,) = (body.name for body in description.bodies)
+    loop = JointDescription("closure", "revolute", "world", body)
+    push = ForceDescription("push", body, (0.0, 0.0, 1.0))
+    drive = MotionDescription("drive", ExpressionDescription(), body=body)
+    for key, item in (("loops", loop), ("elements", push), ("motions", drive)):
+        changed = dataclasses.replace(description, **{key: [item]})
+        with pytest.raises(ValueError, match=rf"\[\[{key[:-1]}\]\] `{item.name}` of"):
+            lx.build(changed)
+
+
+def test_a_fault_comes_before_what_cannot_be_built_yet():
+    description = lx.library.pendulum()
+    description.loops.append(JointDescription("closure", "revolute", "world", "nobody"))
+    with pytest.raises(ValueError, match="Loop `closure` has child `nobody`, which is no body"):
         lx.build(description)
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from linkax.cli import machine
@@ -42,26 +43,33 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _contents(description: Description) -> str:
-    types = Counter(joint.type for joint in description.joints)
-    listed = ", ".join(f"{count} {name}" for name, count in types.items())
     lines = [
         f"{description.name} contains",
         f"  {counted(len(description.bodies), 'body')}",
-        f"  {counted(len(description.joints), 'joint')}" + (f": {listed}" if listed else ""),
+        f"  {counted(len(description.joints), 'joint')}{_kinds(description.joints)}",
     ]
     mimics = sum(joint.mimic is not None for joint in description.joints)
     others = {
         "joint that follows another": mimics,
         "named frame": len(description.frames),
         "marker": len(description.markers),
-        "loop": len(description.loops),
-        "element": len(description.elements),
-        "prescribed motion": len(description.motions),
     }
     for noun, count in others.items():
         if count:
             lines.append(f"  {_counted(count, noun)}")
+    for noun, items in (("loop", description.loops), ("element", description.elements)):
+        if items:
+            lines.append(f"  {counted(len(items), noun)}{_kinds(items)}")
+    for motion in description.motions:
+        of = f"joint {motion.joint}" if motion.joint else f"the planar angle of {motion.body}"
+        lines.append(f"  prescribed motion {motion.name} of {of}")
     return "\n".join(lines)
+
+
+def _kinds(items: Sequence[Any]) -> str:
+    """How many there are of each type, after a colon; nothing of nothing."""
+    types = Counter(item.type for item in items)
+    return ": " + ", ".join(f"{n} {name}" for name, n in types.items()) if types else ""
 
 
 def _counted(count: int, noun: str) -> str:

@@ -5,12 +5,22 @@ from linkax.model.builder import Assembly as Assembly, Marker as Marker, assembl
 from linkax.model.description import (
     BodyDescription as BodyDescription,
     Description as Description,
+    ElementDescription as ElementDescription,
+    ExpressionDescription as ExpressionDescription,
+    ForceDescription as ForceDescription,
     FrameDescription as FrameDescription,
+    HarmonicDescription as HarmonicDescription,
     JointDescription as JointDescription,
+    LinearDamperDescription as LinearDamperDescription,
+    LinearSpringDescription as LinearSpringDescription,
     MarkerDescription as MarkerDescription,
     MimicDescription as MimicDescription,
+    MotionDescription as MotionDescription,
     Placement as Placement,
     RunDescription as RunDescription,
+    TorqueDescription as TorqueDescription,
+    TorsionalDamperDescription as TorsionalDamperDescription,
+    TorsionalSpringDescription as TorsionalSpringDescription,
 )
 from linkax.model.inputs import conform as conform
 from linkax.model.model import Model as Model

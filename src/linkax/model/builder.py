@@ -10,8 +10,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from linkax.model.check import checked, every
-from linkax.model.description import Description, JointDescription, Placement, Triple
+from linkax.model.carry import Carried, carry
+from linkax.model.check import checked
+from linkax.model.check_values import every
+from linkax.model.description import (
+    Description,
+    ElementDescription,
+    JointDescription,
+    MotionDescription,
+    Placement,
+    Triple,
+)
 from linkax.model.merge import Merged, MovingBody, merge
 from linkax.model.mobility import Mobility, mobility, weld
 from linkax.model.model import Model
@@ -39,7 +48,8 @@ class Assembly(NamedTuple):
 
     `damping` [N m s/rad or N s/m] is per speed of the whole tree, followers included; the initial
     state and the limits of effort [N m or N] and speed [rad/s or m/s], infinite where none, are per
-    independent one.
+    independent one. Loops, elements and motions name moving bodies (or the ground), in whose axes
+    they are given; the point of every force is told.
     """
 
     model: Model
@@ -49,6 +59,9 @@ class Assembly(NamedTuple):
     effort: np.ndarray  # (nv,)
     velocity_limit: np.ndarray  # (nv,)
     markers: tuple[Marker, ...]
+    loops: tuple[JointDescription, ...]
+    elements: tuple[ElementDescription, ...]
+    motions: tuple[MotionDescription, ...]
     notes: tuple[str, ...]
 
 
@@ -80,7 +93,11 @@ def assemble(
             merged = merge(description, welds)
         if found.singular:
             raise ValueError(_singular_sentence(found, merged.bodies))
-    return _assembly(description, merged, following, dtype, unroll)
+    carried = carry(description, merged)
+    if carried.idle:
+        listed = ", ".join(f"`{name}`" for name in carried.idle)
+        description.notes.append(f"Elements on parts that hold still have no effect: {listed}.")
+    return _assembly(description, merged, carried, following, dtype, unroll)
 
 
 # --- joints that cannot be accelerated ---
@@ -152,6 +169,7 @@ def _parts(description: Description, merged: Merged, following: dict[str, Follow
 def _assembly(
     description: Description,
     merged: Merged,
+    carried: Carried,
     following: dict[str, Following],
     dtype,
     unroll: int,
@@ -182,6 +200,9 @@ def _assembly(
         effort=_stacked(joint.effort for joint in free),
         velocity_limit=_stacked(joint.velocity for joint in free),
         markers=_markers(description, merged),
+        loops=carried.loops,
+        elements=carried.elements,
+        motions=carried.motions,
         notes=tuple(description.notes),
     )
 

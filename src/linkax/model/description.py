@@ -6,7 +6,7 @@ Poses read `X_PF`: the frame F in its parent P.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import ClassVar
 
 
 Triple = tuple[float, float, float]
@@ -94,6 +94,139 @@ class MarkerDescription:
 
 
 @dataclass
+class LinearSpringDescription:
+    """A spring pulls two points together with stiffness * (their distance - `free_length`) [N].
+
+    The points are in body axes from the body-frame origins [m]; one of the bodies may be the ground.
+    """
+
+    type: ClassVar[str] = "linear-spring"
+    name: str
+    body_a: str
+    body_b: str
+    stiffness: float  # [N/m]
+    free_length: float  # [m]
+    point_a: Triple = ZERO
+    point_b: Triple = ZERO
+
+
+@dataclass
+class LinearDamperDescription:
+    """A damper resists the rate at which the distance of two points changes with damping * rate [N].
+
+    The points are in body axes from the body-frame origins [m]; one of the bodies may be the ground.
+    """
+
+    type: ClassVar[str] = "linear-damper"
+    name: str
+    body_a: str
+    body_b: str
+    damping: float  # [N s/m]
+    point_a: Triple = ZERO
+    point_b: Triple = ZERO
+
+
+@dataclass
+class TorsionalSpringDescription:
+    """A spring on a revolute joint or loop: its torque is -stiffness * (angle - `free_angle`) [N m]."""
+
+    type: ClassVar[str] = "torsional-spring"
+    name: str
+    joint: str
+    stiffness: float  # [N m/rad]
+    free_angle: float = 0.0  # [rad]
+
+
+@dataclass
+class TorsionalDamperDescription:
+    """A damper on a revolute joint or loop: its torque is -damping * rate [N m]."""
+
+    type: ClassVar[str] = "torsional-damper"
+    name: str
+    joint: str
+    damping: float  # [N m s/rad]
+
+
+@dataclass
+class ForceDescription:
+    """A constant force in world axes [N] on a point of a body.
+
+    `point` is in body axes from the body-frame origin [m]; `None` means the body's centre of mass.
+    """
+
+    type: ClassVar[str] = "force"
+    name: str
+    body: str
+    force: Triple
+    point: Triple | None = None
+
+
+@dataclass
+class TorqueDescription:
+    """A torque on a body, constant in the body's axes [N m]."""
+
+    type: ClassVar[str] = "torque"
+    name: str
+    body: str
+    torque: Triple
+
+
+ElementDescription = (
+    LinearSpringDescription
+    | LinearDamperDescription
+    | TorsionalSpringDescription
+    | TorsionalDamperDescription
+    | ForceDescription
+    | TorqueDescription
+)
+ELEMENTS: dict[str, type[ElementDescription]] = {
+    element.type: element
+    for element in (
+        LinearSpringDescription,
+        LinearDamperDescription,
+        TorsionalSpringDescription,
+        TorsionalDamperDescription,
+        ForceDescription,
+        TorqueDescription,
+    )
+}
+
+
+@dataclass
+class HarmonicDescription:
+    """The function amplitude * sin or cos(2 pi frequency t + phase) + offset of the time t [s]."""
+
+    amplitude: float
+    frequency: float  # [Hz]
+    phase: float = 0.0  # [rad]
+    offset: float = 0.0
+
+
+@dataclass
+class ExpressionDescription:
+    """The function constant + ramp * t + all sines + all cosines of the time t [s]."""
+
+    constant: float = 0.0
+    ramp: float = 0.0  # per second
+    sine: list[HarmonicDescription] = field(default_factory=list)
+    cosine: list[HarmonicDescription] = field(default_factory=list)
+
+
+@dataclass
+class MotionDescription:
+    """One coordinate follows an expression: that of a one-freedom joint, or a body's planar angle.
+
+    Either `joint` or `body` is given. A body's planar angle is atan2(R21, R11) of its rotation R into
+    world axes: the direction of its x axis in the world's x-y plane [rad].
+    """
+
+    name: str
+    expression: ExpressionDescription
+    joint: str | None = None
+    body: str | None = None
+
+
+@dataclass
 class RunDescription:
     """How `linkax simulate` runs the file unless told otherwise; `None` leaves the choice to the command."""
 
@@ -109,8 +242,9 @@ class RunDescription:
 class Description:
     """A whole mechanism. Bodies and joints are listed in any order; the ground is called "world".
 
-    `loops`, `elements` and `motions` hold the tables of a file that later formulations read, as plain
-    dictionaries. `notes` says, a sentence each, what of the source was not honoured.
+    `loops` are joints that close loops in the tree of `joints`; either end of one may be the ground, and
+    of a joint's fields they have only those up to `pitch`. `notes` says, a sentence each, what of the
+    source was not honoured.
     `allow_improper_inertia` turns inertias that break the triangle inequality (no rigid body has them,
     yet published robot files do) from an error into a note.
     """
@@ -120,9 +254,9 @@ class Description:
     joints: list[JointDescription] = field(default_factory=list)
     frames: list[FrameDescription] = field(default_factory=list)
     markers: list[MarkerDescription] = field(default_factory=list)
-    loops: list[dict[str, Any]] = field(default_factory=list)
-    elements: list[dict[str, Any]] = field(default_factory=list)
-    motions: list[dict[str, Any]] = field(default_factory=list)
+    loops: list[JointDescription] = field(default_factory=list)
+    elements: list[ElementDescription] = field(default_factory=list)
+    motions: list[MotionDescription] = field(default_factory=list)
     gravity: Triple = (0.0, 0.0, -9.81)
     run: RunDescription = field(default_factory=RunDescription)
     notes: list[str] = field(default_factory=list)

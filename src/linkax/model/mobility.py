@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkax.joints import AbstractJoint
-from linkax.model.check import every
+from linkax.model.check_values import every
 from linkax.model.description import Placement
 from linkax.model.merge import MovingBody
 from linkax.model.placement import (

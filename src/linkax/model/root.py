@@ -33,7 +33,7 @@ def with_root(description: Description, root: str, name: str = "root") -> Descri
             f'root="{root}" needs a body without a joint, but the description is attached to the '
             f'ground by {", ".join(attached[:3])}; use root="fixed" or remove that joint.'
         )
-    if any(joint.name == name for joint in description.joints):
+    if any(joint.name == name for joint in (*description.joints, *description.loops)):
         raise ValueError(
             f"The root joint would be called `{name}`, as one of the joints is already; "
             "give it another name."

@@ -36,8 +36,9 @@ def build(
         ValueError: naming what is wrong in the description and what would be right.
     """
     _check_formulation(formulation)
-    _check_supported(description)
+    # A fault in a loop, element or motion is named before the fact that none can be built.
     parts = assemble(description, massless=massless, dtype=dtype, unroll=unroll)
+    _check_supported(description)
     real = parts.model.dtype
     elements = (JointDamping(jnp.asarray(parts.damping, real)),) if parts.damping.any() else ()
     return System(
@@ -73,9 +74,8 @@ def _check_supported(description: Description) -> None:
     }
     for kind, entries in tables.items():
         if entries:
-            name = entries[0].get("name", "number 1")
             raise ValueError(
-                f"[[{kind}]] `{name}` of `{description.name}` cannot be built yet: "
+                f"[[{kind}]] `{entries[0].name}` of `{description.name}` cannot be built yet: "
                 "open trees with joint damping can; remove the table to build the rest."
             )
 
