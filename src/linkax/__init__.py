@@ -4,6 +4,7 @@ The rooms, in reading order; each imports only those above it.
 
 ==============  =====================================================================================
 `math`          safe functions, quaternions, rotations and their conversions, small linear algebra
+`solve`         Newton's method with exact derivatives of its roots, block-sparse elimination
 `spatial`       vectors, motions, forces, transforms, inertias: structs of scalars, the lane algebra
 `joints`        one file = one joint
 `model`         description (plain data), topology (static), Model (leaves), builder, traverse (the
@@ -12,6 +13,7 @@ The rooms, in reading order; each imports only those above it.
 `kinematics`    poses, velocities, accelerations, Jacobians
 `dynamics`      inverse dynamics, mass matrix, forward dynamics, energy, momentum
 `forces`        force elements
+`maximal`       one pose a body: constraint rows, the variational integrator, minimal <-> maximal
 `system`        System and State: the whole machine; `build`, `load`
 `simulate`      integrators, steps, runs, batches
 `view`          pages, pictures (imported when used)
@@ -23,7 +25,7 @@ Everything is a pure function of one sample that composes with `jax.jit`, `jax.v
 (angular before linear, quaternions w first, SI units) are on one page, CONVENTIONS.md.
 """
 
-from linkax import io as io, math as math
+from linkax import io as io, math as math, maximal as maximal
 from linkax.dynamics import (
     bias_force as bias_force,
     center_of_mass as center_of_mass,

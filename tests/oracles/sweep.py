@@ -12,8 +12,8 @@ from pathlib import Path
 
 import jax
 from comparison import LANES, TOLERANCE, Comparison, Job, comparisons
-from pinocchio_oracle import pin
 from example_robots import robots, title
+from pinocchio_oracle import pin
 
 
 ROOTS = ("fixed", "floating")

@@ -1,6 +1,6 @@
 """Helical (screw) joint: one angle about z, with a slide of pitch times the angle."""
 
-from linkax.joints.revolute import Revolute, half_turn_about_z, rotation_about_z
+from linkax.joints.revolute import Revolute, angle_near, half_turn_about_z, rotation_about_z
 from linkax.joints.vector_space import AbstractVectorJoint
 from linkax.math.scalar import multiply
 from linkax.spatial.motion import NO_MOTION, Motion

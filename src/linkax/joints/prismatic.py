@@ -19,7 +19,11 @@ class Prismatic(AbstractVectorJoint):
     coordinate_suffixes = ("",)
     speed_suffixes = ("",)
     locked_positions = (0, 1)
-    locked_rotations = (((2, 1, 0.5), (1, 2, -0.5)), ((0, 2, 0.5), (2, 0, -0.5)), ((1, 0, 0.5), (0, 1, -0.5)))
+    locked_rotations = (
+        ((2, 1, 0.5), (1, 2, -0.5)),
+        ((0, 2, 0.5), (2, 0, -0.5)),
+        ((1, 0, 0.5), (0, 1, -0.5)),
+    )
     uses_axis = True
     turn = 0
     slide = 1

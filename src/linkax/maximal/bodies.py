@@ -1,5 +1,7 @@
 """Rigid bodies and their state in maximal coordinates: one pose a body, of its centre of mass."""
 
+from typing import Any
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
@@ -48,7 +50,13 @@ class State(eqx.Module):
     averaged: Bool[Array, ""]
 
     def __init__(
-        self, position, orientation, velocity=None, angular_velocity=None, t=0.0, averaged=False
+        self,
+        position: Any,
+        orientation: Any,
+        velocity: Any = None,
+        angular_velocity: Any = None,
+        t: Any = 0.0,
+        averaged: Any = False,
     ):
         """Numbers become strong arrays of one precision; velocities are zero where none are given."""
         self.position = jnp.asarray(position)

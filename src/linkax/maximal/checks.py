@@ -1,8 +1,8 @@
 """What can be refused before anything is traced; traced values end as a status instead."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool
 
 from linkax.math.stacks import dot
@@ -11,14 +11,14 @@ from linkax.maximal.bodies import Bodies, State
 
 def _known(x) -> np.ndarray | None:
     """The value of an array, or None while it is traced."""
-    return None if isinstance(x, jax.core.Tracer) else np.asarray(x)
+    return None if isinstance(x, Tracer) else np.asarray(x)
 
 
 def check_step(bodies: Bodies, dt) -> None:
     """Bodies that can move, and a step forward."""
     if bodies.mass.ndim != 1 or bodies.n < 1:
         raise ValueError(
-            f"`bodies.mass` has shape {bodies.mass.shape}, but must hold the masses of one body or more, (n,)."
+            f"`bodies.mass` has shape {bodies.mass.shape}, but must hold a mass a body, (n,)."
         )
     if bodies.inertia.shape != (bodies.n, 3, 3):
         raise ValueError(

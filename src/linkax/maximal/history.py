@@ -15,7 +15,7 @@ from linkax.maximal.interval import ROOT
 from linkax.maximal.loads import AbstractLoad
 from linkax.maximal.mechanism import Mechanism, mechanism_of
 from linkax.maximal.rows import Constraints
-from linkax.maximal.settings import Settings
+from linkax.maximal.settings import DEFAULTS, Settings
 from linkax.maximal.status import Status
 from linkax.maximal.step import advance
 
@@ -143,7 +143,7 @@ def simulate(
     constraint: Callable[..., Any] | Constraints | None = None,
     jacobian: Callable[..., Any] | None = None,
     params: PyTree = None,
-    settings: Settings = Settings(),
+    settings: Settings = DEFAULTS,
 ) -> History:
     """A run of rigid bodies in maximal coordinates, position-exact on its constraints.
 

@@ -11,7 +11,7 @@ positions are closed exactly.
 """
 
 import functools as ft
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -24,9 +24,9 @@ from linkax.maximal import linear
 from linkax.maximal.bodies import Poses, State, poses, with_ground
 from linkax.maximal.discrete import (
     cosine,
-    moved,
     momentum_at_start,
     momentum_slope,
+    moved,
     turn_slope,
 )
 from linkax.maximal.mechanism import Mechanism, chosen_solver
@@ -65,7 +65,7 @@ def solve_interval(
     h: Float[Array, ""],
     span: Float[Array, ""],
     settings: Settings,
-    active=True,
+    active: Any = True,
 ) -> Root:
     """The Unknowns of the interval that begins at `start` with the given momentum.
 
@@ -88,9 +88,7 @@ def solve_interval(
         jnp.concatenate([start.angular_velocity, start.velocity], axis=-1),
         jnp.zeros((mechanism.constraints.count,), h.dtype),
     )
-    equations = Equations(
-        ft.partial(_residual, settings), ft.partial(_factorise, settings), _solve
-    )
+    equations = Equations(ft.partial(_residual, settings), ft.partial(_factorise, settings), _solve)
     slack = SLACK if settings.tolerance is None else 1.0
     budget = Budget(settings.max_iterations, settings.max_line_search, slack)
     found = root(equations, guess, given, budget, active)
@@ -151,9 +149,7 @@ def _residual(settings: Settings, y: Unknowns, given: _Given):
     loaded = settings.load_evaluation is not LoadEvaluation.LEFT
     if loaded:
         unmet = unmet - _impulse_of_loads(settings, y.motion, given)
-    end = moved(
-        poses(start.position, start.orientation), y.motion[:, 3:], y.motion[:, :3], h
-    )
+    end = moved(poses(start.position, start.orientation), y.motion[:, 3:], y.motion[:, :3], h)
     rows = mechanism.constraints.stacked(
         mechanism.constraints.residual(start.t + h, with_ground(end)), h.dtype
     )

@@ -1,5 +1,7 @@
 """Joints as constraint rows: the translations and rotations that a joint type locks."""
 
+import functools as ft
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -16,13 +18,15 @@ class JointRows(AbstractRows):
     """Joints of one type. F is fixed on the parent, M on the child, both with the joint's axis along z.
 
     The rows are components, in F, of the vector p from F's origin to M's and entries of T = R_FM, as
-    `locked_positions` and `locked_rotations` of the joint type name them. A row with multiplier one pushes the
-    child by a force n at M's origin and a moment u, and the parent by the opposite wrench about the same
-    point: n is F's axis for a component of p; for T_ij, with F_i and M_j the axes, u = M_j x F_i. That closed
-    form is the gradient (autodiff of the residual gives the same, and is a test).
+    `locked_positions` and `locked_rotations` of the joint type name them. A row with multiplier one
+    pushes the child by a force n at M's origin and a moment u, and the parent by the opposite wrench about
+    that point: n is F's axis for a component of p; for T_ij, with F_i and M_j the axes, u = M_j x F_i. That
+    closed form is the gradient (autodiff of the residual gives the same, and is a test).
     """
 
-    parent_point: Float[Array, "k 3"]  # F's origin from the parent's centre of mass, parent's axes [m]
+    parent_point: Float[
+        Array, "k 3"
+    ]  # F's origin from the parent's centre of mass, parent's axes [m]
     parent_rotation: Float[Array, "k 3 3"]  # F to the parent's axes
     child_point: Float[Array, "k 3"]  # M's origin from the child's centre of mass, child's axes [m]
     child_rotation: Float[Array, "k 3 3"]  # M to the child's axes
@@ -36,7 +40,7 @@ class JointRows(AbstractRows):
         return self.joint.locked_rows()
 
     def frames(self, at: Poses):
-        """(axes of F, axes of M as columns in world axes, p in world axes, F's origin from the parent's centre)."""
+        """(axes of F, axes of M, as columns; p; F's origin from the parent's centre), all in world axes."""
         R_parent, R_child = at.rotation[:, 0], at.rotation[:, 1]
         F = product(R_parent, self.parent_rotation)
         M = product(R_child, self.child_rotation)
@@ -50,7 +54,10 @@ class JointRows(AbstractRows):
         inside = apply_transposed(F, p)
         T = product(transposed(F), M)
         rows = [inside[:, i] for i in self.joint.locked_positions]
-        rows += [sum(w * T[:, i, j] for i, j, w in entries) for entries in self.joint.locked_rotations]
+        rows += [
+            ft.reduce(jnp.add, [w * T[:, i, j] for i, j, w in entries])
+            for entries in self.joint.locked_rotations
+        ]
         if self.joint.uses_pitch:
             rows.append(_screw(inside[:, 2], T, self.pitch))
         return jnp.stack(rows, axis=-1)
@@ -62,7 +69,9 @@ class JointRows(AbstractRows):
         R_parent, R_child = at.rotation[:, 0], at.rotation[:, 1]
         n_child, n_parent = product(n, R_child), product(n, R_parent)
         arm = apply_transposed(R_parent, r_parent + p)
-        on_child = cross(self.child_point[:, None, :] + jnp.zeros_like(n), n_child) + product(u, R_child)
+        on_child = cross(self.child_point[:, None, :] + jnp.zeros_like(n), n_child) + product(
+            u, R_child
+        )
         on_parent = cross(arm[:, None, :] + jnp.zeros_like(n), n_parent) + product(u, R_parent)
         child = jnp.concatenate([on_child, n], axis=-1)
         parent = jnp.concatenate([-on_parent, -n], axis=-1)
@@ -76,17 +85,20 @@ class JointRows(AbstractRows):
         moments = [zero for _ in self.joint.locked_positions]
         for entries in self.joint.locked_rotations:
             forces.append(zero)
-            moments.append(sum(w * cross(M[:, :, j], F[:, :, i]) for i, j, w in entries))
+            turning = [w * cross(M[:, :, j], F[:, :, i]) for i, j, w in entries]
+            moments.append(ft.reduce(jnp.add, turning))
         if self.joint.uses_pitch:
             forces.append(columns[:, 2])
             moments.append(-self.pitch[:, None] * columns[:, 2])
         return jnp.stack(forces, axis=1), jnp.stack(moments, axis=1)
 
     def reaction(self, t, at: Poses, multipliers: Float[Array, "k r"]) -> Float[Array, "k 6"]:
-        """[moment about M's origin; force] on the child in world axes; the parent feels the opposite there."""
+        """[moment about M's origin; force] on the child, world axes; the parent feels the opposite."""
         F, M, _, _ = self.frames(at)
         n, u = self._forces(F, M)
-        return jnp.concatenate([apply_transposed(u, multipliers), apply_transposed(n, multipliers)], -1)
+        return jnp.concatenate(
+            [apply_transposed(u, multipliers), apply_transposed(n, multipliers)], -1
+        )
 
 
 def _screw(slide, T, pitch):

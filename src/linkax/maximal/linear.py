@@ -313,4 +313,3 @@ def _solve_blocks(constraints: Constraints, schur, rows: Float[Array, " m"]):
         parts.append(found[group.rows][begin : begin + k])
         used[group.rows] = begin + k
     return constraints.stacked(parts, rows.dtype)
-

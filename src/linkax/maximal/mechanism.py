@@ -44,10 +44,14 @@ def mechanism_of(
     Values that the functions close over are differentiated like `params`.
     """
     real = state.position.dtype
-    arrays = jax.tree.map(lambda x: jnp.asarray(x, real) if isinstance(x, float) else jnp.asarray(x), params)
+    arrays = jax.tree.map(
+        lambda x: jnp.asarray(x, real) if isinstance(x, float) else jnp.asarray(x), params
+    )
     if constraint is None:
         if jacobian is not None:
-            raise ValueError("`jacobian` is given without a `constraint` that it is the derivative of.")
+            raise ValueError(
+                "`jacobian` is given without a `constraint` that it is the derivative of."
+            )
         rows = NO_CONSTRAINTS
     elif isinstance(constraint, Constraints):
         rows = constraint
@@ -89,11 +93,18 @@ def _function_rows(constraint, jacobian, params, state: State, settings: Setting
         jacobian = lambda t, x, q, both: exact(t, x, q, both[0])
     elif settings.finite_differences:
         jacobian = _differences(_with_constants(pure), settings)
-    return FunctionRows(_with_constants(pure), jacobian, held, bodies, shape[0])
+    return FunctionRows(
+        function=_with_constants(pure),
+        jacobian=jacobian,
+        params=held,
+        bodies=bodies,
+        rows=shape[0],
+    )
 
 
 def _differences(constraint, settings: Settings):
     """The constraint's Jacobian in document 002's form by forward differences."""
+
     def jacobian(t, x, q, params):
         here = constraint(t, x, q, params)
         n, real = x.shape[0], x.dtype

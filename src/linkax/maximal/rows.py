@@ -28,7 +28,9 @@ GROUND = -1
 class AbstractRows(eqx.Module):
     """One group of constraint rows."""
 
-    bodies: eqx.AbstractVar[tuple[tuple[int, ...], ...]]  # of each instance; -1 is the ground; static
+    bodies: eqx.AbstractVar[
+        tuple[tuple[int, ...], ...]
+    ]  # of each instance; -1 is the ground; static
     rows: eqx.AbstractVar[int]  # of each instance; static
 
     @abc.abstractmethod
@@ -60,8 +62,8 @@ def tangent_gradient(residual, at: Poses) -> Float[Array, "k r a 6"]:
 class FunctionRows(AbstractRows):
     """A user's constraint g(t, position, orientation, params) -> (rows,) on all bodies.
 
-    `jacobian(t, position, orientation, params)` may give its derivative (rows, 6 n) in document 002's form: for
-    each body three displacements, then the three components e of the turn q (x) (sqrt(1 - e.e), e).
+    `jacobian(t, position, orientation, params)` may give its derivative (rows, 6 n) in document 002's form:
+    for each body three displacements, then the three components e of the turn q (x) (sqrt(1 - e.e), e).
     """
 
     function: Callable[..., Any] = eqx.field(static=True)

@@ -16,7 +16,7 @@ from linkax.maximal.linear import inverse3
 from linkax.maximal.loads import AbstractLoad
 from linkax.maximal.mechanism import Mechanism, mechanism_of
 from linkax.maximal.rows import Constraints
-from linkax.maximal.settings import Settings
+from linkax.maximal.settings import DEFAULTS, Settings
 
 
 class Step(NamedTuple):
@@ -30,7 +30,7 @@ class Step(NamedTuple):
 
 
 def advance(
-    mechanism: Mechanism, state: State, h: Float[Array, ""], settings: Settings, active=True
+    mechanism: Mechanism, state: State, h: Float[Array, ""], settings: Settings, active: Any = True
 ) -> tuple[State, Float[Array, " m"], Step]:
     """`step` of a Mechanism."""
     bodies = mechanism.bodies
@@ -69,9 +69,9 @@ def step(
     constraint: Callable[..., Any] | Constraints | None = None,
     jacobian: Callable[..., Any] | None = None,
     params: PyTree = None,
-    settings: Settings = Settings(),
+    settings: Settings = DEFAULTS,
 ) -> tuple[State, Float[Array, " m"], Step]:
-    """(state after dt, multipliers of the interval, how it went); a step that fails leaves the state as it is.
+    """(state after dt, multipliers of the interval, how it went); a failed step leaves the state alone.
 
     Multipliers are forces [N] and torques [N m]: G^T multipliers is added to the loads.
 

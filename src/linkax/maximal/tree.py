@@ -53,13 +53,13 @@ def _rows_of(model: Model, joint: type[AbstractJoint], owned: tuple[int, ...]) -
     turn = joint_turns(model)[index]
     com = jnp.concatenate([model.com, jnp.zeros((1, 3), model.dtype)])
     return JointRows(
-        model.parent_position[index] - com[parents],
-        product(rotations(model.parent_quaternion[index]), turn),
-        model.child_position[index] - model.com[index],
-        product(rotations(model.child_quaternion[index]), turn),
-        model.pitch[index],
-        tuple((int(p), int(b)) for p, b in zip(parents, owned, strict=True)),
-        joint,
+        parent_point=model.parent_position[index] - com[parents],
+        parent_rotation=product(rotations(model.parent_quaternion[index]), turn),
+        child_point=model.child_position[index] - model.com[index],
+        child_rotation=product(rotations(model.child_quaternion[index]), turn),
+        pitch=model.pitch[index],
+        bodies=tuple((int(p), int(b)) for p, b in zip(parents, owned, strict=True)),
+        joint=joint,
     )
 
 
@@ -123,8 +123,8 @@ class _Between(NamedTuple):
     pose: Transform  # X_FM
     attitude: Quaternion
     travel: Travel
-    child: Array  # indices
-    parent: Array
+    child: np.ndarray  # indices
+    parent: np.ndarray
     M: Float[Array, "k 3 3"]  # axes of M in the world
     arm_child: Float[Array, "k 3"]  # from the child's centre of mass to M's origin, world axes
     arm_parent: Float[Array, "k 3"]  # from the parent's centre of mass to M's origin, world axes

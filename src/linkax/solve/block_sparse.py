@@ -43,7 +43,9 @@ class Plan(NamedTuple):
 
     sizes: tuple[int, ...]
     rounds: tuple[tuple[Group, ...], ...]
-    pairs: tuple[tuple[Shape, tuple[Pair, ...]], ...]  # ordered pairs of nodes, diagonal and fill included
+    pairs: tuple[
+        tuple[Shape, tuple[Pair, ...]], ...
+    ]  # ordered pairs of nodes, diagonal and fill included
 
     def place(self, pair: Pair) -> int:
         """Where a block lies among those of its shape."""
@@ -79,13 +81,14 @@ def plan_elimination(sizes: tuple[int, ...], edges) -> Plan:
     while left:
         chosen = _independent(left, around)
         groups: dict[tuple, list[int]] = {}
+        by_size = lambda j: (sizes[j], j)
+        order = {node: tuple(sorted(around[node], key=by_size)) for node in chosen}
         for node in chosen:
-            near = tuple(sorted(around[node], key=lambda j: (sizes[j], j)))
-            groups.setdefault((sizes[node], tuple(sizes[j] for j in near)), []).append(node)
-        order = lambda node: tuple(sorted(around[node], key=lambda j: (sizes[j], j)))
+            near = tuple(sizes[j] for j in order[node])
+            groups.setdefault((sizes[node], near), []).append(node)
         rounds.append(
             tuple(
-                Group(tuple(nodes), tuple(order(i) for i in nodes), size, near)
+                Group(tuple(nodes), tuple(order[i] for i in nodes), size, near)
                 for (size, near), nodes in groups.items()
             )
         )
@@ -256,7 +259,9 @@ def solve(plan: Plan, factors: Factors, b: Vectors) -> Vectors:
                 x = x - apply(parts.upper[k], near)
             x = materialise(x)
             there = known.get(group.size)
-            place.update({n: i + (0 if there is None else there.shape[0]) for i, n in enumerate(group.nodes)})
+            place.update(
+                {n: i + (0 if there is None else there.shape[0]) for i, n in enumerate(group.nodes)}
+            )
             known[group.size] = x if there is None else jnp.concatenate([there, x])
     return {
         size: gathered(known[size], [place[i] for i in plan.nodes_of(size)])

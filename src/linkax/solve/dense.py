@@ -35,7 +35,9 @@ def factor(
     smallest = jnp.min(jnp.abs(jnp.diagonal(lu)), initial=jnp.inf)
     # Not `<=`: a matrix that is not finite is singular too.
     singular = ~(smallest > negligible(matrix)) if matrix.shape[0] else jnp.zeros((), bool)
-    shifted = lambda: jax.scipy.linalg.lu_factor(matrix + shift * jnp.eye(*matrix.shape, dtype=matrix.dtype))
+    shifted = lambda: jax.scipy.linalg.lu_factor(
+        matrix + shift * jnp.eye(*matrix.shape, dtype=matrix.dtype)
+    )
     return Pivoted(*jax.lax.cond(singular, shifted, lambda: (lu, pivots))), singular
 
 

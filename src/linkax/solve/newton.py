@@ -1,8 +1,8 @@
 """Damped Newton iteration as a value: a root, how it was reached, and its exact derivatives.
 
 A root is differentiated by the implicit function theorem: with residual(y, args) = 0, the tangent is
-y_dot = -K^{-1} (d residual / d args) args_dot, K the residual's Jacobian at the root. So a derivative costs one
-factorisation and one solve, whatever the number of iterations, and reverse mode is the transposed solve.
+y_dot = -K^{-1} (d residual / d args) args_dot, K the residual's Jacobian at the root. So a derivative costs
+one factorisation and one solve, whatever the number of iterations, and reverse mode is the transposed solve.
 """
 
 from collections.abc import Callable
@@ -127,7 +127,7 @@ def _iterate(equations: Equations, y0, args, budget: Budget, active) -> Root:
 
 
 def _line_search(equations: Equations, s: _Search, step, args, budget: Budget):
-    """The first of the steps 1, 1/2, 1/4, ... that makes the residual strictly smaller; the last tried else."""
+    """The first of the steps 1, 1/2, 1/4, ... that makes the residual smaller, else the last tried."""
 
     def trial(scale):
         y = jax.tree.map(lambda a, b: a - scale * b, s.y, step)
