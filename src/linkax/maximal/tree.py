@@ -52,7 +52,7 @@ def _rows_of(model: Model, joint: type[AbstractJoint], owned: tuple[int, ...]) -
     parents = np.asarray(model.topology.parents)[index]
     turn = joint_turns(model)[index]
     com = jnp.concatenate([model.com, jnp.zeros((1, 3), model.dtype)])
-    return JointRows(
+    return JointRows(  # pyright: ignore[reportCallIssue]
         parent_point=model.parent_position[index] - com[parents],
         parent_rotation=product(rotations(model.parent_quaternion[index]), turn),
         child_point=model.child_position[index] - model.com[index],
