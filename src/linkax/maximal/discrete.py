@@ -13,11 +13,19 @@ J. Guidance, Control, and Dynamics 39 (2016), section III; Brüdigam et al., Mul
 (2024), section 3); the sign of the gyroscopic term is the one that conserves.
 """
 
-import jax.numpy as jnp
-from jaxtyping import Array, Float
+import abc
 
-from linkax.math.rotations import quaternion_multiply
-from linkax.math.safe import safe_sqrt
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from linkax.math.rotations import quaternion_multiply, rotation_vector_to_quaternion
+from linkax.math.safe import (
+    cubic_of_square,
+    half_cotangent_of_square,
+    safe_sqrt,
+    versine_of_square,
+)
 from linkax.math.stacks import apply, cross, dot, product, skew
 from linkax.maximal.bodies import Poses, poses
 
@@ -63,10 +71,122 @@ def _positive(c: Array) -> Array:
     return jnp.where(c > 0.0, c, jnp.ones_like(c))
 
 
-def moved(p: Poses, v: Float[Array, "n 3"], w: Float[Array, "n 3"], h: Float[Array, ""]) -> Poses:
+def turn(w, h) -> Float[Array, "n 4"]:
+    """The unit quaternion by which a body turns in the interval."""
+    return jnp.concatenate([cosine(w, h)[:, None], 0.5 * h * w], axis=-1)
+
+
+class AbstractChart(abc.ABC):
+    """How an average angular velocity and the rotation over an interval correspond; asked, never built."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def turn(w: Float[Array, "n 3"], h: Float[Array, ""]) -> Float[Array, "n 4"]:
+        """The unit quaternion by which a body turns in the interval."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def momentum_at_start(inertia, w, h) -> Float[Array, "n 3"]:
+        """The angular momentum at the start, in the body axes there."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def momentum_at_end(inertia, w, h) -> Float[Array, "n 3"]:
+        """The angular momentum at the end, in the body axes there."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def momentum_slope(inertia, w, h) -> Float[Array, "n 3 3"]:
+        """The derivative of `momentum_at_start` with respect to w."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def turn_slope(w, h) -> Float[Array, "n 3 3"]:
+        """The rotation vector, in the axes at the end, by which the end turns for a change of w, over h."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def inside(w, h) -> Bool[Array, ""]:
+        """Whether the chart has these velocities."""
+
+
+class HalfSine(AbstractChart):
+    """Document 002's: the rotation is (c, h w / 2), so |h w| is twice the sine of half the angle."""
+
+    turn = staticmethod(turn)
+    momentum_at_start = staticmethod(momentum_at_start)
+    momentum_at_end = staticmethod(momentum_at_end)
+    momentum_slope = staticmethod(momentum_slope)
+    turn_slope = staticmethod(turn_slope)
+
+    @staticmethod
+    def inside(w, h):
+        """Less than half a turn."""
+        return jnp.all(cosine(w, h) > 0.0)
+
+
+class Exponential(AbstractChart):
+    """The rotation is exp(h w): h w is the rotation vector.
+
+    Dearer by a few functions, and more exact: rotations of constant rate are. With B(u) = 1 + [u]x / 2 +
+    k [u]x^2, k = (1 - (|u|/2) cot(|u|/2)) / |u|^2, the inverse of the right-trivialised derivative of exp,
+    transposed, the momenta are B(h w) J w at the start and B(-h w) J w at the end (Iserles et al., Acta
+    Numerica 9 (2000), section 4; Bou-Rabee and Marsden, Found. Comput. Math. 9 (2009), section 4). The energy
+    of a double pendulum errs by 0.88, 0.67 and 0.80 of what the other chart gives in one, three and five
+    stages of a step.
+    """
+
+    @staticmethod
+    def turn(w, h):
+        """exp(h w)."""
+        return rotation_vector_to_quaternion(h * w)
+
+    @staticmethod
+    def momentum_at_start(inertia, w, h):
+        """B(h w) J w."""
+        spin, u = apply(inertia, w), h * w
+        across = cross(u, spin)
+        return spin + 0.5 * across + half_cotangent_of_square(dot(u, u))[:, None] * cross(u, across)
+
+    @staticmethod
+    def momentum_at_end(inertia, w, h):
+        """B(-h w) J w."""
+        return Exponential.momentum_at_start(inertia, w, -h)
+
+    @staticmethod
+    def momentum_slope(inertia, w, h):
+        """By autodiff: three directions side by side."""
+        basis = jnp.broadcast_to(jnp.eye(3, dtype=w.dtype)[:, None], (3, *w.shape))
+        along = lambda d: jax.jvp(
+            lambda x: Exponential.momentum_at_start(inertia, x, h), (w,), (d,)
+        )
+        return jnp.moveaxis(jax.vmap(lambda d: along(d)[1])(basis), 0, 2)
+
+    @staticmethod
+    def turn_slope(w, h):
+        """1 - (1 - cos u)/u^2 [u]x + (u - sin u)/u^3 [u]x^2."""
+        u = h * w
+        square = dot(u, u)[:, None, None]
+        about = skew(u)
+        identity = jnp.eye(3, dtype=w.dtype)[None]
+        first = versine_of_square(square) * about
+        return identity - first + cubic_of_square(square) * product(about, about)
+
+    @staticmethod
+    def inside(w, h):
+        """Less than a whole turn."""
+        return jnp.all(h * h * dot(w, w) < 4.0 * jnp.pi**2)
+
+
+def moved(
+    chart: type[AbstractChart],
+    p: Poses,
+    v: Float[Array, "n 3"],
+    w: Float[Array, "n 3"],
+    h: Float[Array, ""],
+) -> Poses:
     """The poses at the end of an interval with velocities v, in world axes, and w, in body axes."""
-    turn = jnp.concatenate([cosine(w, h)[:, None], 0.5 * h * w], axis=-1)
-    q = quaternion_multiply(p.orientation, turn)
+    q = quaternion_multiply(p.orientation, chart.turn(w, h))
     # The turn is of unit length up to rounding; without this the rounding would add up.
     q = q / jnp.sqrt(dot(q, q))[:, None]
     return poses(p.position + h * v, q)

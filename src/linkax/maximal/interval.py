@@ -23,11 +23,7 @@ from linkax.math.stacks import apply, apply_transposed, dot, product
 from linkax.maximal import linear
 from linkax.maximal.bodies import Poses, State, poses, with_ground
 from linkax.maximal.discrete import (
-    cosine,
-    momentum_at_start,
-    momentum_slope,
     moved,
-    turn_slope,
 )
 from linkax.maximal.mechanism import Mechanism, chosen_solver
 from linkax.maximal.settings import LoadEvaluation, Settings
@@ -99,23 +95,29 @@ def solve_interval(
 ROOT = "root of a variational step"
 
 
-def end_of(start: State, motion: Float[Array, "n 6"], h: Float[Array, ""]) -> State:
+def end_of(
+    settings: Settings, start: State, motion: Float[Array, "n 6"], h: Float[Array, ""]
+) -> State:
     """The state in which an interval ends, with its average velocities."""
-    p = moved(poses(start.position, start.orientation), motion[:, 3:], motion[:, :3], h)
+    p = moved(
+        settings.chart, poses(start.position, start.orientation), motion[:, 3:], motion[:, :3], h
+    )
     return State(p.position, p.orientation, motion[:, 3:], motion[:, :3], start.t + h, True)
 
 
-def momenta(mechanism: Mechanism, motion: Float[Array, "n 6"], h) -> Float[Array, "n 6"]:
+def momenta(
+    settings: Settings, mechanism: Mechanism, motion: Float[Array, "n 6"], h
+) -> Float[Array, "n 6"]:
     """[angular; linear] momenta at the start of an interval of these average velocities."""
     bodies = mechanism.bodies
-    turning = momentum_at_start(bodies.inertia, motion[:, :3], h)
+    turning = settings.chart.momentum_at_start(bodies.inertia, motion[:, :3], h)
     return jnp.concatenate([turning, bodies.mass[:, None] * motion[:, 3:]], axis=-1)
 
 
 def _impulse_of_loads(settings: Settings, motion, given: _Given) -> Float[Array, "n 6"]:
     """What implicit loads do over the span."""
     start, h = given.start, given.h
-    end = end_of(start, motion, h)
+    end = end_of(settings, start, motion, h)
     if settings.load_evaluation is LoadEvaluation.MIDPOINT:
         end = _middle(start, end, h)
     return given.span * given.mechanism.loads.wrenches(given.mechanism.bodies, end)
@@ -144,18 +146,24 @@ def _residual(settings: Settings, y: Unknowns, given: _Given):
     """((momentum (n, 6), closure over h (m,)), size)."""
     mechanism, start, h = given.mechanism, given.start, given.h
     pushed = linear.push(mechanism.constraints, given.gradients, y.impulse, mechanism.bodies.n)
-    carried = momenta(mechanism, y.motion, h)
+    carried = momenta(settings, mechanism, y.motion, h)
     unmet = carried - given.base - pushed
     loaded = settings.load_evaluation is not LoadEvaluation.LEFT
     if loaded:
         unmet = unmet - _impulse_of_loads(settings, y.motion, given)
-    end = moved(poses(start.position, start.orientation), y.motion[:, 3:], y.motion[:, :3], h)
+    end = moved(
+        settings.chart,
+        poses(start.position, start.orientation),
+        y.motion[:, 3:],
+        y.motion[:, :3],
+        h,
+    )
     rows = mechanism.constraints.stacked(
         mechanism.constraints.residual(start.t + h, with_ground(end)), h.dtype
     )
     size = _size(settings, (unmet, rows), (carried, given.base, pushed), end, h)
-    # Beyond half a turn an interval has no average velocity.
-    inside = jnp.all(cosine(y.motion[:, :3], h) > 0.0)
+    # Beyond half a turn, or a whole one, an interval has no average velocity.
+    inside = settings.chart.inside(y.motion[:, :3], h)
     return (unmet, rows / h), jnp.where(inside, size, jnp.inf)
 
 
@@ -182,9 +190,9 @@ def _norm(square):
 def _factorise(settings: Settings, y: Unknowns, given: _Given):
     mechanism, start, h = given.mechanism, given.start, given.h
     w = y.motion[:, :3]
-    end = moved(poses(start.position, start.orientation), y.motion[:, 3:], w, h)
+    end = moved(settings.chart, poses(start.position, start.orientation), y.motion[:, 3:], w, h)
     gradients = mechanism.constraints.gradient(start.t + h, with_ground(end))
-    turn = jnp.concatenate([turn_slope(w, h), jnp.eye(3, dtype=w.dtype)[None]])
+    turn = jnp.concatenate([settings.chart.turn_slope(w, h), jnp.eye(3, dtype=w.dtype)[None]])
     ends = [
         _through(g, turn, group.bodies)
         for g, group in zip(gradients, mechanism.constraints.groups, strict=True)
@@ -197,7 +205,7 @@ def _factorise(settings: Settings, y: Unknowns, given: _Given):
         mechanism.constraints,
         settings,
         chosen_solver(mechanism, settings),
-        momentum_slope(mechanism.bodies.inertia, w, h),
+        settings.chart.momentum_slope(mechanism.bodies.inertia, w, h),
         mechanism.bodies.mass,
         coupling,
         list(given.gradients),

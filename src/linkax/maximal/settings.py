@@ -4,6 +4,8 @@ import enum
 import math
 from dataclasses import dataclass
 
+from linkax.maximal.discrete import AbstractChart, HalfSine
+
 
 class LinearSolver(enum.Enum):
     """How the Newton corrections are found; all give the same answer where the rows are independent."""
@@ -29,6 +31,7 @@ class LoadEvaluation(enum.Enum):
 class Settings:
     """Settings of the variational integrator, with document 002's defaults except for the tolerance.
 
+    `chart` says how rotations over a step are written.
     `tolerance` bounds the Euclidean norm of a step's whole residual, forces [N] and twice the torques [N m]
     beside constraint residuals. None, the default, is the rounding floor of the numbers in the step: an
     absolute 1e-10 lets the momentum of a tumbling body drift, and cannot be reached for 100 kg m/s at steps
@@ -44,6 +47,7 @@ class Settings:
         None  # None: block-sparse where the rows know their bodies, else dense
     )
     load_evaluation: LoadEvaluation = LoadEvaluation.LEFT
+    chart: type[AbstractChart] = HalfSine
     finite_differences: bool = False
     difference_step: float = 1e-7
     translation_scale: float = 1.0

@@ -10,7 +10,6 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from linkax.math.stacks import apply
 from linkax.maximal.bodies import Bodies, State
 from linkax.maximal.checks import check_start, check_step
-from linkax.maximal.discrete import momentum_at_end
 from linkax.maximal.interval import end_of, momenta, solve_interval
 from linkax.maximal.linear import inverse3
 from linkax.maximal.loads import AbstractLoad
@@ -39,15 +38,17 @@ def advance(
     span = jnp.where(state.averaged, h, 0.5 * h)
     w = state.angular_velocity
     turning = jnp.where(
-        state.averaged, momentum_at_end(bodies.inertia, w, h), apply(bodies.inertia, w)
+        state.averaged,
+        settings.chart.momentum_at_end(bodies.inertia, w, h),
+        apply(bodies.inertia, w),
     )
     before = jnp.concatenate([turning, bodies.mass[:, None] * state.velocity], axis=-1)
     found = solve_interval(mechanism, state, before, h, span, settings, active)
     good = found.converged
     motion, impulse = found.value
-    end = end_of(state, motion, h)
+    end = end_of(settings, state, motion, h)
     after = jax.tree.map(lambda new, old: jnp.where(good, new, old), end, state)
-    mean = 0.5 * (before + momenta(mechanism, motion, h))
+    mean = 0.5 * (before + momenta(settings, mechanism, motion, h))
     spin = apply(inverse3(bodies.inertia), mean[:, :3])
     velocity = mean[:, 3:] / bodies.mass[:, None]
     at_point = state.averaged & good

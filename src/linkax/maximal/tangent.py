@@ -1,0 +1,109 @@
+"""Velocities that the constraints allow, from momenta: the projection of RATTLE (Andersen 1983)."""
+
+import functools as ft
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from linkax.math.stacks import apply
+from linkax.maximal import linear
+from linkax.maximal.bodies import Poses, State, poses, with_ground
+from linkax.maximal.interval import FLOOR, SLACK, Unknowns
+from linkax.maximal.mechanism import Mechanism, chosen_solver
+from linkax.maximal.settings import Settings
+from linkax.solve import Budget, Equations, Root, root
+
+
+class _Given(NamedTuple):
+    mechanism: Mechanism
+    momentum: Float[Array, "n 6"]
+    gradients: linear.Gradients
+    drift: Float[Array, " m"]  # how fast the rows move by themselves
+
+
+def tangent_motion(
+    mechanism: Mechanism,
+    state: State,
+    momentum: Float[Array, "n 6"],
+    settings: Settings,
+    active: Any = True,
+) -> Root:
+    """The Unknowns (motion, impulse) with M motion = momentum + G^T impulse and G motion + dg/dt = 0.
+
+    Of all motions on the tangent space it is the one whose kinetic energy of the difference to the given
+    momentum is least.
+
+    Args:
+        mechanism: bodies and rows.
+        state: poses and time.
+        momentum: [angular, body axes; linear, world axes] of each body.
+        settings: solver.
+        active: whether to try at all.
+    """
+    at = with_ground(poses(state.position, state.orientation))
+    given = _Given(
+        mechanism,
+        momentum,
+        tuple(mechanism.constraints.gradient(state.t, at)),
+        drift(mechanism, state.t, at),
+    )
+    guess = Unknowns(
+        jnp.zeros_like(momentum), jnp.zeros((mechanism.constraints.count,), momentum.dtype)
+    )
+    equations = Equations(_residual, ft.partial(_factorise, settings), _solve)
+    # Linear equations: one iteration solves them, more only mend what a shifted pivot left.
+    return root(equations, guess, given, Budget(10, 0, SLACK), active)
+
+
+def drift(mechanism: Mechanism, t: Float[Array, ""], at: Poses) -> Float[Array, " m"]:
+    """The rates of the rows with the bodies held: zero but for prescribed motions."""
+    constraints = mechanism.constraints
+    rows = lambda t: constraints.stacked(constraints.residual(t, at), t.dtype)
+    return jax.jvp(rows, (t,), (jnp.ones_like(t),))[1]
+
+
+def inertial(mechanism: Mechanism, motion: Float[Array, "n 6"]) -> Float[Array, "n 6"]:
+    """The momenta of instantaneous velocities."""
+    bodies = mechanism.bodies
+    turning = apply(bodies.inertia, motion[:, :3])
+    return jnp.concatenate([turning, bodies.mass[:, None] * motion[:, 3:]], axis=-1)
+
+
+def _residual(y: Unknowns, given: _Given):
+    constraints, n = given.mechanism.constraints, given.mechanism.bodies.n
+    carried = inertial(given.mechanism, y.motion)
+    pushed = linear.push(constraints, given.gradients, y.impulse, n)
+    unmet = carried - given.momentum - pushed
+    moving = linear.pull(constraints, given.gradients, y.motion)
+    rows = constraints.stacked(moving, unmet.dtype) + given.drift
+    eps = jnp.finfo(unmet.dtype).eps
+    tiny = jnp.finfo(unmet.dtype).tiny / eps
+    largest = jnp.max(jnp.stack([jnp.max(jnp.abs(x)) for x in (carried, given.momentum, pushed)]))
+    fast = jnp.maximum(jnp.max(jnp.abs(y.motion)), jnp.max(jnp.abs(given.drift), initial=0.0))
+    size = jnp.sqrt(jnp.sum(unmet * unmet)) / (FLOOR * eps * largest + tiny)
+    return (unmet, rows), jnp.maximum(
+        size, jnp.sqrt(jnp.sum(rows * rows)) / (FLOOR * eps * fast + tiny)
+    )
+
+
+def _factorise(settings: Settings, y: Unknowns, given: _Given):
+    del y
+    bodies = given.mechanism.bodies
+    factors, singular = linear.factorise(
+        given.mechanism.constraints,
+        settings,
+        chosen_solver(given.mechanism, settings),
+        bodies.inertia,
+        bodies.mass,
+        None,
+        list(given.gradients),
+        list(given.gradients),
+    )
+    return (given.mechanism.constraints, factors), singular
+
+
+def _solve(factors, residual) -> Unknowns:
+    constraints, parts = factors
+    return Unknowns(*linear.solve(constraints, parts, residual[0], residual[1]))
