@@ -52,11 +52,14 @@ from linkax.kinematics import (
 from linkax.model import Description as Description, Model as Model, library as library
 from linkax.simulate import (
     Adaptive as Adaptive,
+    Composition as Composition,
+    ImplicitMidpoint as ImplicitMidpoint,
     LieMidpoint as LieMidpoint,
     RungeKutta4 as RungeKutta4,
     SemiImplicitEuler as SemiImplicitEuler,
     Status as Status,
     Trajectory as Trajectory,
+    Variational as Variational,
     batched as batched,
     pallas_step as pallas_step,
     sharded as sharded,

@@ -10,6 +10,7 @@ from linkax.joints import AbstractJoint, Travel
 from linkax.kinematics import kinematics
 from linkax.math import ldl, quaternion
 from linkax.math.quaternion import Quaternion
+from linkax.math.scalar import add
 from linkax.math.stacks import apply, apply_transposed, cross, product, rotations, transposed
 from linkax.maximal.bodies import Bodies, Poses, State, poses, with_ground
 from linkax.maximal.joint_rows import JointRows
@@ -89,7 +90,7 @@ def tree_coordinates(model: Model, state: State, near: Float[Array, " nq"]) -> F
     expanded = coordinates.expand(model.topology, near, model.ratio, model.offset, "nq")
     start = model.topology.q_slots.start
     for joint, owned in model.topology.classes:
-        between = _between(model, joint, owned, at)
+        between = joint_between(model, joint, owned, at)
         held = [expanded[np.asarray([start[b] + k for b in owned])] for k in range(joint.nq)]
         found = joint.coordinates(between.pose, between.attitude, tuple(held), between.travel)
         for i, body in enumerate(owned):
@@ -104,20 +105,24 @@ def tree_speeds(model: Model, state: State) -> Float[Array, " nv"]:
     w = jnp.concatenate([apply(at.rotation[:-1], state.angular_velocity), still])
     v = jnp.concatenate([state.velocity, still])
     expected = tree_coordinates(model, state, model.neutral())
-    expanded = coordinates.expand(model.topology, expected, model.ratio, model.offset, "nq")
-    start = model.topology.q_slots.start
+    whole = coordinates.expand(model.topology, expected, model.ratio, model.offset, "nq")
     parts: dict[int, tuple] = {}
     for joint, owned in model.topology.classes:
-        between = _between(model, joint, owned, at)
-        q = tuple(expanded[np.asarray([start[b] + k for b in owned])] for k in range(joint.nq))
-        columns = joint.subspace(q, between.travel)
+        if joint.nv == 0:
+            parts.update(dict.fromkeys(owned, ()))
+            continue
+        between = joint_between(model, joint, owned, at)
+        columns, gram = joint_gram(model, joint, owned, between, whole)
         moving = _relative_motion(between, w, v)
+        # Least squares over a joint's freedoms.
+        right = [_full(model, owned, power(column, moving)) for column in columns]
+        found = ldl.solve(ldl.factor(gram), right)
         for i, body in enumerate(owned):
-            parts[body] = tuple(x[i] for x in _along(columns, moving, len(owned), model.dtype))
+            parts[body] = tuple(x[i] for x in found)
     return _stacked(model, parts)
 
 
-class _Between(NamedTuple):
+class JointBetween(NamedTuple):
     """Joints of one type, and where their frames are."""
 
     pose: Transform  # X_FM
@@ -130,7 +135,7 @@ class _Between(NamedTuple):
     arm_parent: Float[Array, "k 3"]  # from the parent's centre of mass to M's origin, world axes
 
 
-def _between(model: Model, joint: type[AbstractJoint], owned, at: Poses) -> _Between:
+def joint_between(model: Model, joint: type[AbstractJoint], owned, at: Poses) -> JointBetween:
     rows = _rows_of(model, joint, owned)
     pair = of_bodies(at, rows.bodies)
     F, M, p, r_parent = rows.frames(pair)
@@ -139,7 +144,7 @@ def _between(model: Model, joint: type[AbstractJoint], owned, at: Poses) -> _Bet
     outer = quaternion.product(unit(pair.orientation[:, 0]), unit(model.parent_quaternion[index]))
     inner = quaternion.product(unit(pair.orientation[:, 1]), unit(model.child_quaternion[index]))
     travel = travels(model)[index]
-    return _Between(
+    return JointBetween(
         Transform(mat3(product(transposed(F), M)), vec3(apply_transposed(F, p))),
         quaternion.product(quaternion.conjugate(outer), inner),
         Travel(travel[:, 0], travel[:, 1]),
@@ -151,7 +156,7 @@ def _between(model: Model, joint: type[AbstractJoint], owned, at: Poses) -> _Bet
     )
 
 
-def _relative_motion(between: _Between, w, v) -> Motion:
+def _relative_motion(between: JointBetween, w, v) -> Motion:
     """The motion of M in F, in M's axes."""
     i, j = between.child, between.parent
     turning = w[i] - w[j]
@@ -161,14 +166,21 @@ def _relative_motion(between: _Between, w, v) -> Motion:
     return Motion(inside(turning), inside(of_child - of_parent))
 
 
-def _along(columns: tuple[Motion, ...], m: Motion, count: int, real) -> tuple[Array, ...]:
-    """The speeds whose motion is nearest to m: least squares over a joint's freedoms."""
-    if not columns:
-        return ()
-    inner = lambda a, b: dot(a.angular, b.angular) + dot(a.linear, b.linear)
-    full = lambda x: jnp.broadcast_to(jnp.asarray(x, real), (count,))
-    matrix = [[full(inner(a, b)) for b in columns] for a in columns]
-    return ldl.solve(ldl.factor(matrix), [full(inner(a, m)) for a in columns])
+def joint_gram(model: Model, joint: type[AbstractJoint], owned, between: JointBetween, q):
+    """(columns of S, S^T S) of joints at coordinates q of the whole tree; entries are arrays over them."""
+    start = model.topology.q_slots.start
+    own = tuple(q[np.asarray([start[b] + k for b in owned])] for k in range(joint.nq))
+    columns = joint.subspace(own, between.travel)
+    return columns, [[_full(model, owned, power(a, b)) for b in columns] for a in columns]
+
+
+def power(a: Motion, b: Motion):
+    """a . b."""
+    return add(dot(a.angular, b.angular), dot(a.linear, b.linear))
+
+
+def _full(model: Model, owned, x) -> Array:
+    return jnp.broadcast_to(jnp.asarray(x, model.dtype), (len(owned),))
 
 
 def _stacked(model: Model, parts: dict[int, tuple]) -> Array:

@@ -1,9 +1,11 @@
 """Steps, runs, integrators and how runs end."""
 
+from linkax.simulate.base import AbstractIntegrator as AbstractIntegrator
 from linkax.simulate.batched import batched as batched, sharded as sharded
+from linkax.simulate.composition import Composition as Composition
+from linkax.simulate.implicit import ImplicitMidpoint as ImplicitMidpoint
 from linkax.simulate.integrators import (
     INTEGRATORS as INTEGRATORS,
-    AbstractIntegrator as AbstractIntegrator,
     Adaptive as Adaptive,
     LieMidpoint as LieMidpoint,
     RungeKutta4 as RungeKutta4,
@@ -16,3 +18,4 @@ from linkax.simulate.rollout import (
     step as step,
 )
 from linkax.simulate.status import Status as Status
+from linkax.simulate.variational import Variational as Variational

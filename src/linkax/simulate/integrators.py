@@ -1,8 +1,5 @@
 """Integrators: one class a method, one step each; `step` and `simulate` use nothing else."""
 
-import abc
-from collections.abc import Callable
-
 import diffrax
 import equinox as eqx
 import jax
@@ -10,22 +7,12 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from linkax.simulate.base import AbstractIntegrator, Controls
+from linkax.simulate.composition import Composition
+from linkax.simulate.implicit import ImplicitMidpoint
 from linkax.simulate.status import Status
+from linkax.simulate.variational import Variational
 from linkax.system import State, System, derivatives
-
-
-# Controls over a step, as a function of time and state.
-Controls = Callable[[Float[Array, ""], State], Float[Array, " nu"] | None]
-
-
-class AbstractIntegrator(eqx.Module):
-    """One step of a method; the numbers that choose the method are static, tolerances are leaves."""
-
-    @abc.abstractmethod
-    def step(
-        self, system: System, state: State, controls: Controls, dt: Float[Array, ""]
-    ) -> tuple[State, Status]:
-        """The state at t + dt, and whether the method could reach it."""
 
 
 def _at(state: State, t, q, v, z) -> State:
@@ -148,5 +135,8 @@ INTEGRATORS: dict[str, type[AbstractIntegrator]] = {
     "semi-implicit-euler": SemiImplicitEuler,
     "runge-kutta4": RungeKutta4,
     "lie-midpoint": LieMidpoint,
+    "implicit-midpoint": ImplicitMidpoint,
     "adaptive": Adaptive,
+    "variational": Variational,
+    "composition": Composition,
 }

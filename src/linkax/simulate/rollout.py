@@ -10,8 +10,10 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int, PyTree
 
-from linkax.simulate.integrators import AbstractIntegrator, SemiImplicitEuler
+from linkax.simulate.base import AbstractIntegrator
+from linkax.simulate.integrators import SemiImplicitEuler
 from linkax.simulate.status import Status
+from linkax.simulate.variational import Variational
 from linkax.system import State, System
 
 
@@ -44,6 +46,7 @@ class Trajectory(eqx.Module):
     status: Status
     completed_steps: Int[Array, ""]
     final: State
+    pseudo: PyTree[Array] = ()
     analyses: tuple[PyTree[Array], ...] = ()
 
 
@@ -69,12 +72,18 @@ def step(
         state: at the start of the step.
         controls: generalised forces [N m or N]; zero if None.
         dt: length of the step [s].
-        integrator: `SemiImplicitEuler()` if None.
+        integrator: if None, `SemiImplicitEuler()`, or `Variational()` in maximal coordinates.
     """
-    chosen = SemiImplicitEuler() if integrator is None else integrator
+    chosen = _default(system) if integrator is None else integrator
     _check_controls(system, controls, ())
-    held = jnp.asarray(dt, state.q.dtype)
-    return chosen.step(system, state, lambda t, s: controls, held)[0]
+    length = jnp.asarray(dt, state.q.dtype)
+    held = lambda t, s: controls
+    after, _ = chosen.step(system, chosen.prepare(system, state), held, length)
+    return chosen.report(system, after, held, length)
+
+
+def _default(system: System) -> AbstractIntegrator:
+    return SemiImplicitEuler() if system.mechanism is None else Variational()
 
 
 def _check_controls(system: System, controls: Any, leading: tuple[int, ...]) -> None:
@@ -138,11 +147,11 @@ def _saved_points(one, carry: _Carry, rows, save_every: int, report):
 
     def chunk(carry, rows):
         carry = _segmented(one, carry, rows, longest)
-        return carry, report(carry.state)
+        return carry, report(carry)
 
     whole = steps - steps % save_every
     chunks = jax.tree.map(lambda x: x[:whole].reshape(-1, save_every, *x.shape[1:]), rows)
-    reports = [jax.tree.map(lambda x: x[None], report(carry.state))]
+    reports = [jax.tree.map(lambda x: x[None], report(carry))]
     if whole:
         carry, regular = lax.scan(chunk, carry, chunks)
         reports.append(regular)
@@ -176,7 +185,7 @@ def simulate(
         dt: length of a step [s].
         steps: number of steps; static.
         controls: (steps, nu) held over each step, or a function of (t, state); none if None.
-        integrator: `SemiImplicitEuler()` if None.
+        integrator: if None, `SemiImplicitEuler()`, or `Variational()` in maximal coordinates.
         save_every: steps between saved points; static.
         analyses: functions of (system, state) evaluated at the saved points, into `Trajectory.analyses`.
         callbacks: functions of (system, state) giving the state to go on with, after each good step.
@@ -185,18 +194,36 @@ def simulate(
     state = system.initial_state() if state is None else state
     _check_run(system, controls, steps, save_every)
     real = state.q.dtype
-    chosen = SemiImplicitEuler() if integrator is None else integrator
+    chosen = _default(system) if integrator is None else integrator
+    state = chosen.prepare(system, state)
     one = _advance(system, chosen, controls, callbacks, state.t, jnp.asarray(dt, real))
     table = None if controls is None or callable(controls) else jnp.asarray(controls, real)
+    length = jnp.asarray(dt, real)
+
+    def report(carry: _Carry):
+        here = carry.state
+        row = None if table is None else table[jnp.minimum(carry.completed, steps - 1)]
+        acting = controls if callable(controls) else lambda t, s: row
+        shown = chosen.report(system, here, acting, length)
+        return shown, tuple(analysis(system, shown) for analysis in analyses)
+
     carry, (states, reports) = _saved_points(
         one,
         _Carry(state, Status.completed, jnp.zeros((), jnp.int32)),
         (jnp.arange(steps, dtype=real), table),
         save_every,
-        lambda s: (s, tuple(analysis(system, s) for analysis in analyses)),
+        report,
     )
     trajectory = Trajectory(
-        states.t, states.q, states.v, states.z, carry.status, carry.completed, carry.state, reports
+        t=states.t,
+        q=states.q,
+        v=states.v,
+        z=states.z,
+        status=carry.status,
+        completed_steps=carry.completed,
+        final=jax.tree.map(lambda x: x[-1], states),
+        pseudo=states.pseudo,
+        analyses=reports,
     )
     if throw:
         trajectory = carry.status.error_if(trajectory, carry.status != Status.completed)

@@ -15,3 +15,11 @@ class Status(eqx.Enumeration):
         "The adaptive integrator needed more than its allowed number of substeps: the run was stopped "
         "there; loosen the tolerances, raise `max_steps`, or lower dt."
     )
+    not_converged = (
+        "The equations of a step could not be solved: the run was stopped there and holds its last good "
+        "state; try a smaller dt, and check that the loads and constraints can be met."
+    )
+    singular = (
+        "The Jacobian of a step was singular: the run was stopped there and holds its last good state; where "
+        "constraints are redundant use the rank-tolerant solver, else try a smaller dt."
+    )

@@ -1,6 +1,7 @@
 """The whole machine: System, State, and how a description becomes one."""
 
 from linkax.system.build import build as build, load as load
+from linkax.system.maximal_part import MaximalPart as MaximalPart
 from linkax.system.state import State as State, state_of as state_of
 from linkax.system.system import (
     System as System,

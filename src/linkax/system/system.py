@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 from linkax.dynamics import forward_dynamics, mechanical_energy
 from linkax.forces import AbstractElement
 from linkax.kinematics import Kinematics
+from linkax.maximal import Mechanism, to_maximal
 from linkax.model import Model
 from linkax.system.state import State
 
@@ -33,6 +34,7 @@ class System(eqx.Module):
     name: str = eqx.field(static=True)
     notes: tuple[str, ...] = eqx.field(static=True)
     formulation: str = eqx.field(static=True, default="tree")
+    mechanism: Mechanism | None = None  # in maximal coordinates: bodies, joint and loop rows, loads
 
     @property
     def nu(self) -> int:
@@ -81,6 +83,11 @@ def accelerations(
 
     `controls` are generalised forces [N m or N], zero if None.
     """
+    if system.mechanism is not None:
+        raise ValueError(
+            f"`{system.name}` is in maximal coordinates, which have no accelerations of tree coordinates: "
+            "step it by Variational, or by Composition of it."
+        )
     tau = generalised_forces(system, state, controls)
     return forward_dynamics(system.model, state.q, state.v, tau)
 
@@ -96,6 +103,9 @@ def derivatives(
 def energy(system: System, state: State) -> Float[Array, "2"]:
     """(kinetic, potential) [J]: gravity and the elements' stored energy make up the potential."""
     kinetic, potential = mechanical_energy(system.model, state.q, state.v)
+    if system.mechanism is not None:
+        at = to_maximal(system.model, state.q, state.v, state.t)
+        potential = system.mechanism.loads.potential_energy(system.mechanism.bodies, at)
     for element in system.elements:
         potential = potential + element.potential_energy(system.model, state.q)
     return jnp.stack([kinetic, potential])
