@@ -1,6 +1,23 @@
 """Maximal coordinates: one pose a body, constraints as rows, the variational integrator of document 002."""
 
 from linkax.maximal.bodies import Bodies as Bodies, Poses as Poses, State as State
+from linkax.maximal.elements import (
+    AxialResult as AxialResult,
+    BodyTorques as BodyTorques,
+    ConstantLoads as ConstantLoads,
+    LinearDampers as LinearDampers,
+    LinearSprings as LinearSprings,
+    PointForces as PointForces,
+    TorsionalDampers as TorsionalDampers,
+    TorsionalResult as TorsionalResult,
+    TorsionalSprings as TorsionalSprings,
+)
+from linkax.maximal.expression import (
+    AbstractTimeFunction as AbstractTimeFunction,
+    Expression as Expression,
+    UserFunction as UserFunction,
+    Waves as Waves,
+)
 from linkax.maximal.history import History as History, run as run, simulate as simulate
 from linkax.maximal.joint_rows import JointRows as JointRows
 from linkax.maximal.loads import (
@@ -9,6 +26,19 @@ from linkax.maximal.loads import (
     Loads as Loads,
 )
 from linkax.maximal.mechanism import Mechanism as Mechanism, kinetic_energy as kinetic_energy
+from linkax.maximal.motion_rows import (
+    AngleRows as AngleRows,
+    Coordinate as Coordinate,
+    CoordinateRows as CoordinateRows,
+    CouplingRows as CouplingRows,
+    DistanceRows as DistanceRows,
+    JointFrames as JointFrames,
+)
+from linkax.maximal.planar_rows import (
+    PlanarBodyRows as PlanarBodyRows,
+    PlanarJointRows as PlanarJointRows,
+    PlanarKind as PlanarKind,
+)
 from linkax.maximal.rows import (
     AbstractRows as AbstractRows,
     Constraints as Constraints,

@@ -41,12 +41,8 @@ class JointRows(AbstractRows):
 
     def frames(self, at: Poses):
         """(axes of F, axes of M, as columns; p; F's origin from the parent's centre), all in world axes."""
-        R_parent, R_child = at.rotation[:, 0], at.rotation[:, 1]
-        F = product(R_parent, self.parent_rotation)
-        M = product(R_child, self.child_rotation)
-        r_parent = apply(R_parent, self.parent_point)
-        p = at.position[:, 1] + apply(R_child, self.child_point) - at.position[:, 0] - r_parent
-        return F, M, p, r_parent
+        parent, child = self.parent_rotation, self.child_rotation
+        return frames_between(self.parent_point, parent, self.child_point, child, at)
 
     def residual(self, t, at):
         """Components of p and of T."""
@@ -65,17 +61,7 @@ class JointRows(AbstractRows):
     def gradient(self, t, at):
         """The wrenches of unit multipliers."""
         F, M, p, r_parent = self.frames(at)
-        n, u = self._forces(F, M)
-        R_parent, R_child = at.rotation[:, 0], at.rotation[:, 1]
-        n_child, n_parent = product(n, R_child), product(n, R_parent)
-        arm = apply_transposed(R_parent, r_parent + p)
-        on_child = cross(self.child_point[:, None, :] + jnp.zeros_like(n), n_child) + product(
-            u, R_child
-        )
-        on_parent = cross(arm[:, None, :] + jnp.zeros_like(n), n_parent) + product(u, R_parent)
-        child = jnp.concatenate([on_child, n], axis=-1)
-        parent = jnp.concatenate([-on_parent, -n], axis=-1)
-        return jnp.stack([parent, child], axis=2)
+        return pair_gradient(at, r_parent + p, self.child_point, *self._forces(F, M))
 
     def _forces(self, F, M) -> tuple[Float[Array, "k r 3"], Float[Array, "k r 3"]]:
         """(force, moment about M's origin) on the child of a unit multiplier of each row, world axes."""
@@ -85,11 +71,12 @@ class JointRows(AbstractRows):
         moments = [zero for _ in self.joint.locked_positions]
         for entries in self.joint.locked_rotations:
             forces.append(zero)
-            turning = [w * cross(M[:, :, j], F[:, :, i]) for i, j, w in entries]
-            moments.append(ft.reduce(jnp.add, turning))
+            turns = [w * cross(M[:, :, j], F[:, :, i]) for i, j, w in entries]
+            moments.append(ft.reduce(jnp.add, turns))
         if self.joint.uses_pitch:
             forces.append(columns[:, 2])
-            moments.append(-self.pitch[:, None] * columns[:, 2])
+            angle = apply(F, turning(apply_transposed(F, M[:, :, 0])))
+            moments.append(-self.pitch[:, None] * angle)
         return jnp.stack(forces, axis=1), jnp.stack(moments, axis=1)
 
     def reaction(self, t, at: Poses, multipliers: Float[Array, "k r"]) -> Float[Array, "k 6"]:
@@ -99,6 +86,54 @@ class JointRows(AbstractRows):
         return jnp.concatenate(
             [apply_transposed(u, multipliers), apply_transposed(n, multipliers)], -1
         )
+
+
+def frames_between(parent_point, parent_rotation, child_point, child_rotation, at: Poses):
+    """(axes of F, axes of M, as columns; p; F's origin from the parent's centre), all in world axes.
+
+    The points and rotations are those of `JointRows`, `at` the poses (k, 2) of parent and child.
+    """
+    R_parent, R_child = at.rotation[:, 0], at.rotation[:, 1]
+    F = product(R_parent, parent_rotation)
+    M = product(R_child, child_rotation)
+    r_parent = apply(R_parent, parent_point)
+    p = at.position[:, 1] + apply(R_child, child_point) - at.position[:, 0] - r_parent
+    return F, M, p, r_parent
+
+
+def pair_gradient(
+    at: Poses,
+    parent_arm: Float[Array, "k 3"],
+    child_point: Float[Array, "k 3"],
+    n: Float[Array, "k r 3"],
+    u: Float[Array, "k r 3"],
+) -> Float[Array, "k r 2 6"]:
+    """The wrenches of rows that push the child by n and u, and the parent by the opposite, world axes.
+
+    The child feels n at `child_point`, from its centre of mass in its axes; the parent -n at `parent_arm`,
+    from its centre of mass in world axes.
+    """
+    R_parent, R_child = at.rotation[:, 0], at.rotation[:, 1]
+    arm = apply_transposed(R_parent, parent_arm)
+    at_child = child_point[:, None, :] + jnp.zeros_like(n)
+    at_parent = arm[:, None, :] + jnp.zeros_like(n)
+    on_child = cross(at_child, product(n, R_child)) + product(u, R_child)
+    on_parent = cross(at_parent, product(n, R_parent)) + product(u, R_parent)
+    child = jnp.concatenate([on_child, n], axis=-1)
+    parent = jnp.concatenate([-on_parent, -n], axis=-1)
+    return jnp.stack([parent, child], axis=2)
+
+
+def wrapped(angle: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The angle with whole turns taken off, in [-pi, pi]."""
+    return angle - 2.0 * np.pi * jnp.round(angle * (0.5 / np.pi))
+
+
+def turning(x: Float[Array, "k 3"]) -> Float[Array, "k 3"]:
+    """The derivative of atan2(x2, x1) with respect to small turns of the vector x, in its axes."""
+    x1, x2, x3 = (x[:, i] for i in range(3))
+    slope = safe_divide(x3, x1 * x1 + x2 * x2)
+    return jnp.stack([-slope * x1, -slope * x2, jnp.ones_like(x3)], axis=-1)
 
 
 def _screw(slide, T, pitch):

@@ -21,8 +21,8 @@ from linkax.solve.dense import negligible
 
 Shape = tuple[int, int]
 Pair = tuple[int, int]
-Blocks = dict[Shape, Float[Array, "blocks rows columns"]]
-Vectors = dict[int, Float[Array, "nodes rows"]]
+Blocks = dict[Shape, Float[Array, "_blocks _rows _columns"]]
+Vectors = dict[int, Float[Array, "_nodes _rows"]]
 
 
 class Group(NamedTuple):

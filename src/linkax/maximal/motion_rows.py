@@ -1,0 +1,194 @@
+"""Prescribed motions and couplings: rows whose multipliers are the actuators' torques and forces.
+
+A coordinate of a joint is the angle atan2(T21, T11) of T, the child's joint frame M in the parent's F, or the
+slide along F's z axis from F's origin to M's. Angles are compared without whole turns.
+"""
+
+import enum
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from linkax.math.safe import safe_arctan2, safe_divide, safe_norm
+from linkax.math.stacks import apply, apply_transposed, dot
+from linkax.maximal.bodies import Poses
+from linkax.maximal.expression import AbstractTimeFunction
+from linkax.maximal.joint_rows import frames_between, pair_gradient, turning, wrapped
+from linkax.maximal.rows import AbstractRows
+
+
+class Coordinate(enum.Enum):
+    """Which coordinate of a joint a row is about."""
+
+    ANGLE = "angle"  # about z [rad]
+    SLIDE = "slide"  # along z [m]
+
+
+class AngleRows(AbstractRows):
+    """The planar angle atan2(R21, R11) of each body follows a function; the multiplier is a torque."""
+
+    motion: AbstractTimeFunction  # of all instances [rad]
+    bodies: tuple[tuple[int], ...] = eqx.field(static=True)
+
+    @property
+    def rows(self) -> int:
+        """One."""
+        return 1
+
+    def residual(self, t, at):
+        """Angle less function."""
+        x = at.rotation[:, 0, :, 0]
+        return wrapped(safe_arctan2(x[:, 1], x[:, 0]) - _followed(self, t))[:, None]
+
+    def gradient(self, t, at):
+        """The world's z axis, where the body's x axis lies in the plane."""
+        R = at.rotation[:, 0]
+        turn = apply_transposed(R, turning(R[:, :, 0]))
+        return jnp.concatenate([turn, jnp.zeros_like(turn)], axis=-1)[:, None, None, :]
+
+
+class CoordinateRows(AbstractRows):
+    """A coordinate of each joint follows a function; the multiplier is the actuator's torque or force.
+
+    Points and rotations are those of `JointRows`.
+    """
+
+    parent_point: Float[Array, "k 3"]  # [m]
+    parent_rotation: Float[Array, "k 3 3"]
+    child_point: Float[Array, "k 3"]  # [m]
+    child_rotation: Float[Array, "k 3 3"]
+    motion: AbstractTimeFunction  # of all instances [rad or m]
+    bodies: tuple[tuple[int, int], ...] = eqx.field(static=True)  # (parent, child) of each
+    coordinate: Coordinate = eqx.field(static=True)
+
+    @property
+    def rows(self) -> int:
+        """One."""
+        return 1
+
+    def residual(self, t, at):
+        """Coordinate less function."""
+        off = _coordinate(self, self.coordinate, at) - _followed(self, t)
+        return (wrapped(off) if self.coordinate is Coordinate.ANGLE else off)[:, None]
+
+    def gradient(self, t, at):
+        """The moment about, or the force along, F's z axis."""
+        return _coordinate_gradient(self, self.coordinate, at)
+
+
+class JointFrames(eqx.Module):
+    """Where k joints sit on their bodies, as in `JointRows`."""
+
+    parent_point: Float[Array, "k 3"]  # [m]
+    parent_rotation: Float[Array, "k 3 3"]
+    child_point: Float[Array, "k 3"]  # [m]
+    child_rotation: Float[Array, "k 3 3"]
+
+
+class CouplingRows(AbstractRows):
+    """ratio * coordinate of a leading joint - coordinate of a following joint + offset = 0.
+
+    A row with multiplier one acts on the leader like an actuator of `ratio` and on the follower like one
+    of -1. Where the follower's coordinate is an angle, whole turns are taken off. A leader's angle is known
+    up to whole turns only: where it passes half a turn, a ratio that is no whole number shifts the offset.
+    """
+
+    leader: JointFrames
+    follower: JointFrames
+    ratio: Float[Array, " k"]  # follower's unit over leader's
+    offset: Float[Array, " k"]  # [rad or m]
+    bodies: tuple[tuple[int, int, int, int], ...] = eqx.field(
+        static=True
+    )  # (parent, child) of the leader, then of the follower
+    coordinates: tuple[Coordinate, Coordinate] = eqx.field(static=True)  # leader's, follower's
+
+    @property
+    def rows(self) -> int:
+        """One."""
+        return 1
+
+    def residual(self, t, at):
+        """What the follower is behind."""
+        first, second = _halves(at)
+        leads = self.ratio * _coordinate(self.leader, self.coordinates[0], first)
+        off = leads + self.offset - _coordinate(self.follower, self.coordinates[1], second)
+        return (wrapped(off) if self.coordinates[1] is Coordinate.ANGLE else off)[:, None]
+
+    def gradient(self, t, at):
+        """Of both joints' coordinates."""
+        first, second = _halves(at)
+        leads = _coordinate_gradient(self.leader, self.coordinates[0], first)
+        follows = _coordinate_gradient(self.follower, self.coordinates[1], second)
+        return jnp.concatenate([self.ratio[:, None, None, None] * leads, -follows], axis=2)
+
+
+class DistanceRows(AbstractRows):
+    """The distance of two points of two bodies is a length; the multiplier is the rod's thrust [N].
+
+    Points are from the centres of mass in body axes; those of the ground are world points. The points must
+    not coincide: a distance of zero has no direction.
+    """
+
+    point_a: Float[Array, "k 3"]  # [m]
+    point_b: Float[Array, "k 3"]  # [m]
+    length: Float[Array, " k"]  # [m]
+    bodies: tuple[tuple[int, int], ...] = eqx.field(static=True)  # (a, b) of each
+
+    @property
+    def rows(self) -> int:
+        """One."""
+        return 1
+
+    def residual(self, t, at):
+        """Distance less length."""
+        _, d = self._rod(at)
+        return (safe_norm(d) - self.length)[:, None]
+
+    def gradient(self, t, at):
+        """A unit force on b along the rod, the opposite on a."""
+        arm, d = self._rod(at)
+        u = safe_divide(d, safe_norm(d)[:, None])[:, None]
+        return pair_gradient(at, arm, self.point_b, u, jnp.zeros_like(u))
+
+    def _rod(self, at: Poses) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
+        """(point of a from its body's centre of mass; point of b from that of a), world axes."""
+        arm = apply(at.rotation[:, 0], self.point_a)
+        far = at.position[:, 1] + apply(at.rotation[:, 1], self.point_b)
+        return arm, far - at.position[:, 0] - arm
+
+
+def _followed(rows: AngleRows | CoordinateRows, t: Float[Array, ""]) -> Float[Array, " k"]:
+    return jnp.broadcast_to(rows.motion.value(t), (len(rows.bodies),))
+
+
+def _halves(at: Poses) -> tuple[Poses, Poses]:
+    """The poses of the first and of the last two bodies of each instance."""
+    return jax.tree.map(lambda x: x[:, :2], at), jax.tree.map(lambda x: x[:, 2:], at)
+
+
+def _frames(j: JointFrames | CoordinateRows, at: Poses):
+    return frames_between(j.parent_point, j.parent_rotation, j.child_point, j.child_rotation, at)
+
+
+def _coordinate(
+    joints: JointFrames | CoordinateRows, coordinate: Coordinate, at: Poses
+) -> Float[Array, " k"]:
+    F, M, p, _ = _frames(joints, at)
+    if coordinate is Coordinate.SLIDE:
+        return dot(F[:, :, 2], p)
+    x = apply_transposed(F, M[:, :, 0])
+    return safe_arctan2(x[:, 1], x[:, 0])
+
+
+def _coordinate_gradient(
+    joints: JointFrames | CoordinateRows, coordinate: Coordinate, at: Poses
+) -> Float[Array, "k 1 2 6"]:
+    F, M, p, r_parent = _frames(joints, at)
+    zero = jnp.zeros_like(p)
+    if coordinate is Coordinate.SLIDE:
+        n, u = F[:, :, 2], zero
+    else:
+        n, u = zero, apply(F, turning(apply_transposed(F, M[:, :, 0])))
+    return pair_gradient(at, r_parent + p, joints.child_point, n[:, None], u[:, None])
