@@ -142,6 +142,9 @@ def _middle(start: State, end: State, h) -> State:
     )
 
 
+# Compiled functions within the compiled whole: they are traced once, though a run and its derivatives meet
+# them a dozen times.
+@ft.partial(jax.jit, static_argnums=0)
 def _residual(settings: Settings, y: Unknowns, given: _Given):
     """((momentum (n, 6), closure over h (m,)), size)."""
     mechanism, start, h = given.mechanism, given.start, given.h
@@ -187,6 +190,7 @@ def _norm(square):
     return jnp.sqrt(square)
 
 
+@ft.partial(jax.jit, static_argnums=0)
 def _factorise(settings: Settings, y: Unknowns, given: _Given):
     mechanism, start, h = given.mechanism, given.start, given.h
     w = y.motion[:, :3]
@@ -225,6 +229,7 @@ def _through(g: Float[Array, "k r a 6"], turn: Float[Array, "n 3 3"], bodies):
     return jnp.concatenate([jnp.moveaxis(rotation, 2, 1), g[..., 3:]], axis=-1)
 
 
+@jax.jit
 def _solve(factors, residual) -> Unknowns:
     constraints, parts = factors
     return Unknowns(*linear.solve(constraints, parts, residual[0], residual[1]))

@@ -19,7 +19,8 @@ class JointLoads(AbstractLoad):
     """tau - damping * speed on each joint speed of a model, at the bodies: [N m] or [N].
 
     The wrench on the child at the joint is S (S^T S)^{-1} tau, S the joint's motion subspace: of those whose
-    power is tau times the speeds the one without a part along locked directions. The parent feels the opposite.
+    power is tau times the speeds the one without a part along locked directions; the parent feels the
+    opposite.
     """
 
     model: Model

@@ -71,6 +71,7 @@ def inertial(mechanism: Mechanism, motion: Float[Array, "n 6"]) -> Float[Array, 
     return jnp.concatenate([turning, bodies.mass[:, None] * motion[:, 3:]], axis=-1)
 
 
+@jax.jit
 def _residual(y: Unknowns, given: _Given):
     constraints, n = given.mechanism.constraints, given.mechanism.bodies.n
     carried = inertial(given.mechanism, y.motion)
@@ -88,6 +89,7 @@ def _residual(y: Unknowns, given: _Given):
     )
 
 
+@ft.partial(jax.jit, static_argnums=0)
 def _factorise(settings: Settings, y: Unknowns, given: _Given):
     del y
     bodies = given.mechanism.bodies
@@ -104,6 +106,7 @@ def _factorise(settings: Settings, y: Unknowns, given: _Given):
     return (given.mechanism.constraints, factors), singular
 
 
+@jax.jit
 def _solve(factors, residual) -> Unknowns:
     constraints, parts = factors
     return Unknowns(*linear.solve(constraints, parts, residual[0], residual[1]))

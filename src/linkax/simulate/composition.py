@@ -27,8 +27,8 @@ FRACTIONS = {3: _triple_jump(), 5: _suzuki()}
 class Composition(AbstractIntegrator):
     """Order 4 for conservative systems, by any symmetric base step: `ImplicitMidpoint` or `Variational`.
 
-    Three stages (Yoshida, Phys. Lett. A 150 (1990)) or five, dearer and some twenty times more exact
-    (Suzuki, Phys. Lett. A 146 (1990)); both in Hairer, Lubich, Wanner 2006, section II.4. Without a base it is
+    Three stages (Yoshida, Phys. Lett. A 150 (1990)) or five, dearer and twenty times more exact (Suzuki,
+    Phys. Lett. A 146 (1990)); both in Hairer, Lubich, Wanner 2006, section II.4. Without a base it is
     `Variational` for a system in maximal coordinates and `ImplicitMidpoint` for others.
     """
 

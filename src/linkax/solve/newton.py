@@ -134,14 +134,15 @@ def _line_search(equations: Equations, s: _Search, step, args, budget: Budget):
         return y, *equations.residual(y, args)
 
     def unsatisfied(carry):
-        halvings, _, (_, _, size) = carry
+        tried, _, (_, _, size) = carry
         # Not `size >= s.size`: a residual that is not a number is no better.
-        return ~(size < s.size) & (halvings < budget.halvings)
+        return (tried == 0) | (~(size < s.size) & (tried <= budget.halvings))
 
-    def halve(carry):
-        halvings, scale, _ = carry
-        return halvings + 1, 0.5 * scale, trial(0.5 * scale)
+    def attempt(carry):
+        tried, scale, _ = carry
+        return tried + 1, 0.5 * scale, trial(scale)
 
+    # The first trial is made inside the loop too, so that the residual is compiled once.
     one = jnp.ones((), s.size.dtype)
-    first = (jnp.zeros((), jnp.int32), one, trial(one))
-    return lax.while_loop(unsatisfied, halve, first)[2]
+    first = (jnp.zeros((), jnp.int32), one, (s.y, s.residual, s.size))
+    return lax.while_loop(unsatisfied, attempt, first)[2]
