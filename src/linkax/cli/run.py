@@ -23,7 +23,7 @@ from jaxtyping import Array, Float, Int
 from linkax.cli.machine import replicated
 from linkax.kinematics import kinematics
 from linkax.simulate import AbstractIntegrator, Status, simulate
-from linkax.system import State, System, energy
+from linkax.system import MaximalPart, State, System, energy
 
 
 # Chunks short enough to show progress, long enough that calling them costs little.
@@ -79,7 +79,8 @@ class Carry(eqx.Module):
 def saved_bytes(system: System, lanes: int, points: int) -> int:
     """Memory that the saved points take [bytes]."""
     model = system.model
-    numbers = 1 + model.nq + model.nv + 16 * model.nb + 2 + 3 * len(system.marker_names)
+    numbers = 2 + model.nq + model.nv + 16 * model.nb + 2 + 3 * len(system.marker_names)
+    numbers += 0 if system.mechanism is None else system.mechanism.constraints.count
     return lanes * points * numbers * model.mass.dtype.itemsize
 
 
@@ -99,6 +100,19 @@ def _columns(system: System, state: State) -> dict[str, Array]:
         "angular_velocity": k.angular_velocity_body,
         "energy": energy(system, state),
         "markers": system.marker_positions(k),
+        **_loops(system, state),
+    }
+
+
+def _loops(system: System, state: State) -> dict[str, Array]:
+    """Multipliers and the largest gap; a tree has no loops, and nothing gapes."""
+    real = state.q.dtype
+    if not isinstance(state.pseudo, MaximalPart) or system.mechanism is None:
+        return {"multipliers": jnp.zeros((0,), real), "closure": jnp.zeros((), real)}
+    gaps = system.mechanism.closure(eqx.tree_at(lambda s: s.t, state.pseudo.state, state.t))
+    return {
+        "multipliers": state.pseudo.multipliers,
+        "closure": jnp.max(jnp.abs(gaps), initial=0.0),
     }
 
 
@@ -132,12 +146,12 @@ def _advance(
     )
     points = jax.tree.map(
         lambda x, held: jnp.where(running, x, held[None]),
-        (new.t, new.q, new.v, new.z),
-        (began.t, began.q, began.v, began.z),
+        (new.t, new.q, new.v, new.z, new.pseudo),
+        (began.t, began.q, began.v, began.z, began.pseudo),
     )
 
-    def saved(t, q, v, z):
-        return _columns(system, State(t, q, v, z, began.pseudo))
+    def saved(t, q, v, z, pseudo):
+        return _columns(system, State(t, q, v, z, pseudo))
 
     return after, jax.vmap(saved)(*points)
 
@@ -165,8 +179,9 @@ def _scalars(start: float, limit: int, sharding: NamedSharding | None, real):
     return pair if sharding is None else jax.device_put(pair, replicated(sharding))
 
 
-def _first_carry(state: State) -> Carry:
+def _first_carry(system: System, plan: Plan, state: State) -> Carry:
     def first(state: State) -> Carry:
+        state = plan.integrator.prepare(system, state)
         return Carry(state, Status.completed, jnp.zeros((), jnp.int32))
 
     return jax.vmap(first)(state) if state.t.ndim else first(state)
@@ -190,7 +205,7 @@ def run(
         advanced: called with a number of steps: 0 when all is compiled, then those of each chunk.
     """
     leading = state.t.shape
-    carry = _first_carry(state)
+    carry = _first_carry(system, plan, state)
     if sharding is not None:
         carry = jax.device_put(carry, sharding)
         system = jax.device_put(system, replicated(sharding))

@@ -32,14 +32,16 @@ from linkax.cli.arguments import (
 )
 from linkax.cli.run import Outcome, Plan, run, saved_bytes
 from linkax.io import write_results
+from linkax.maximal import LoadEvaluation, Settings as StepSettings
 from linkax.model import RunDescription
-from linkax.simulate import INTEGRATORS
+from linkax.simulate import INTEGRATORS, AbstractIntegrator, Variational
 from linkax.system import State, System
 
 
 DURATION = 2.0
 DT = 1e-3
 INTEGRATOR = "semi-implicit-euler"
+VARIATIONAL = "variational"
 SPREAD = 0.1
 # A step count beyond this is a slip of the keyboard, and steps are counted in 32 bits.
 MOST_STEPS = 2**31 - 1
@@ -195,7 +197,8 @@ def _settings(arguments: argparse.Namespace, mechanism: Machine) -> Settings:
         duration = choice(arguments.duration, _positive("duration", said.duration), DURATION)
         dt = choice(arguments.dt, _positive("dt", said.dt), DT)
         known = _integrator(said.integrator)
-    integrator = choice(arguments.integrator, known, INTEGRATOR)
+    maximal = mechanism.system.mechanism is not None
+    integrator = choice(arguments.integrator, known, VARIATIONAL if maximal else INTEGRATOR)
     # The end is at the duration, or at the first step beyond it; round-off is not a step.
     count = duration / dt
     steps = max(1, round(count) if abs(count - round(count)) < 1e-6 else int(count) + 1)
@@ -205,7 +208,7 @@ def _settings(arguments: argparse.Namespace, mechanism: Machine) -> Settings:
             f"at most {MOST_STEPS} can be counted."
         )
     save_every = choice(arguments.save_every, said.save_every, 1)
-    plan = Plan(dt, steps, min(save_every, steps), INTEGRATORS[integrator]())
+    plan = Plan(dt, steps, min(save_every, steps), _method(integrator, mechanism))
     return Settings(
         plan,
         duration,
@@ -214,6 +217,37 @@ def _settings(arguments: argparse.Namespace, mechanism: Machine) -> Settings:
         choice(arguments.spread, None, SPREAD),
         arguments.seed or 0,
     )
+
+
+def _method(name: str, mechanism: Machine) -> AbstractIntegrator:
+    """The integrator of a name, for the formulation and the loads of the file."""
+    maximal = mechanism.system.mechanism is not None
+    if maximal and name not in (VARIATIONAL, "composition"):
+        raise BadInput(
+            f"In maximal coordinates the integrator must be {VARIATIONAL} or composition, but is {name}."
+        )
+    if not maximal and name == VARIATIONAL:
+        raise BadInput(
+            f"The integrator {VARIATIONAL} needs --formulation maximal, but {mechanism.path} is run in the "
+            f"{mechanism.system.formulation} formulation."
+        )
+    said = mechanism.description.run.load_evaluation
+    if said is None:
+        return INTEGRATORS[name]()
+    with input_errors(f"{mechanism.path}: [run] load_evaluation: "):
+        try:
+            evaluation = LoadEvaluation(one_of([m.value for m in LoadEvaluation], "mode")(said))
+        except argparse.ArgumentTypeError as error:
+            raise ValueError(f"{error}") from error
+    method = Variational(StepSettings(load_evaluation=evaluation))
+    if name == VARIATIONAL:
+        return method
+    if evaluation is not LoadEvaluation.LEFT and maximal:
+        raise BadInput(
+            f"{mechanism.path}: [run] load_evaluation is {said}, but composition takes loads at the ends "
+            f"of its steps; use {VARIATIONAL}."
+        )
+    return INTEGRATORS[name]()
 
 
 def _positive(key: str, value: float | None) -> float | None:
@@ -323,15 +357,12 @@ def _settings_json(arguments: argparse.Namespace, mechanism: Machine, settings: 
 
 
 def _results(mechanism: Machine, outcome: Outcome, settings: str) -> dict[str, np.ndarray]:
-    """The result file's contents. A tree has no loops: no multipliers, and nothing left open."""
+    """The result file's contents."""
     system = mechanism.system
     columns = dict(outcome.columns)
     markers = columns.pop("markers")
-    real = columns["t"].dtype
     return {
         **columns,
-        "multipliers": np.zeros((*columns["t"].shape, 0), real),
-        "closure": np.zeros(columns["t"].shape, real),
         **{f"marker/{name}": markers[..., i, :] for i, name in enumerate(system.marker_names)},
         "status": outcome.status,
         "status_sentence": outcome.sentence,

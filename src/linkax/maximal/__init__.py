@@ -25,7 +25,11 @@ from linkax.maximal.loads import (
     Gravity as Gravity,
     Loads as Loads,
 )
-from linkax.maximal.mechanism import Mechanism as Mechanism, kinetic_energy as kinetic_energy
+from linkax.maximal.mechanism import (
+    Mechanism as Mechanism,
+    kinetic_energy as kinetic_energy,
+    redundant as redundant,
+)
 from linkax.maximal.motion_rows import (
     AngleRows as AngleRows,
     Coordinate as Coordinate,

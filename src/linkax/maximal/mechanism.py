@@ -6,22 +6,28 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from linkax.math.rotations import quaternion_multiply
 from linkax.math.stacks import apply, dot
 from linkax.maximal.bodies import Bodies, State, poses, with_ground
+from linkax.maximal.linear import dense_gradient
 from linkax.maximal.loads import NO_LOADS, AbstractLoad, FunctionLoad
 from linkax.maximal.rows import NO_CONSTRAINTS, Constraints, FunctionRows, in_order
 from linkax.maximal.settings import LinearSolver, Settings
 
 
 class Mechanism(eqx.Module):
-    """Bodies, constraint rows and loads; every number is a leaf."""
+    """Bodies, constraint rows and loads; every number is a leaf.
+
+    Where it says that rows are redundant the rank-tolerant solver is the default.
+    """
 
     bodies: Bodies
     constraints: Constraints = NO_CONSTRAINTS
     loads: AbstractLoad = NO_LOADS
+    redundant: bool = eqx.field(static=True, default=False)  # some rows follow from others
 
     def closure(self, state: State) -> Float[Array, " m"]:
         """The constraint residuals at a state."""
@@ -126,10 +132,31 @@ def _differences(constraint, settings: Settings):
     return jacobian
 
 
+def redundant(mechanism: Mechanism, state: State, tolerance: float) -> bool:
+    """Whether rows follow from others at a state, whose numbers must be known."""
+    constraints, bodies = mechanism.constraints, mechanism.bodies
+    if constraints.count == 0:
+        return False
+    at = with_ground(poses(state.position, state.orientation))
+    whole = dense_gradient(constraints, constraints.gradient(state.t, at), bodies.n)
+    # In units in which a body's kinetic energy is a sum of squares, so that kilograms and metres do not count.
+    spread = np.linalg.cholesky(np.linalg.inv(np.asarray(bodies.inertia, float)))
+    turning = np.einsum("mni,nij->mnj", np.asarray(whole[..., :3], float), spread)
+    pushing = (
+        np.asarray(whole[..., 3:], float) / np.sqrt(np.asarray(bodies.mass, float))[None, :, None]
+    )
+    rows = np.concatenate([turning, pushing], axis=-1).reshape(constraints.count, -1)
+    rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    values = np.linalg.svd(rows, compute_uv=False)
+    return len(values) < len(rows) or bool(values[-1] < tolerance * values[0])
+
+
 def chosen_solver(mechanism: Mechanism, settings: Settings) -> LinearSolver:
     """The solver of the settings; where they leave it open, block-sparse if the rows know their bodies."""
     if settings.solver is not None:
         return settings.solver
+    if mechanism.redundant:
+        return LinearSolver.RANK_TOLERANT
     groups = mechanism.constraints.groups
     dense = any(isinstance(group, FunctionRows) for group in groups)
     return LinearSolver.DENSE if dense else LinearSolver.BLOCK_SPARSE

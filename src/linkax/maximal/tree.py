@@ -42,13 +42,13 @@ def joint_rows(model: Model) -> Constraints:
     for joint, owned in model.topology.classes:
         if joint.locked_rows() == 0:
             continue
-        groups.append(_rows_of(model, joint, owned))
+        groups.append(rows_of(model, joint, owned))
         rows = range(joint.locked_rows())
         places.append(tuple(tuple(starts[b] + r for r in rows) for b in owned))
     return Constraints(tuple(groups), tuple(places))
 
 
-def _rows_of(model: Model, joint: type[AbstractJoint], owned: tuple[int, ...]) -> JointRows:
+def rows_of(model: Model, joint: type[AbstractJoint], owned: tuple[int, ...]) -> JointRows:
     index = np.asarray(owned)
     parents = np.asarray(model.topology.parents)[index]
     turn = joint_turns(model)[index]
@@ -136,7 +136,7 @@ class JointBetween(NamedTuple):
 
 
 def joint_between(model: Model, joint: type[AbstractJoint], owned, at: Poses) -> JointBetween:
-    rows = _rows_of(model, joint, owned)
+    rows = rows_of(model, joint, owned)
     pair = of_bodies(at, rows.bodies)
     F, M, p, r_parent = rows.frames(pair)
     index = np.asarray(owned)

@@ -6,14 +6,15 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from linkax.forces import JointDamping
+from linkax.forces import AbstractElement, JointDamping
 from linkax.io import describe
 from linkax.model import Description, assemble, with_root
+from linkax.system.mechanism import mechanism_of_parts
 from linkax.system.system import System
 
 
-_FORMULATIONS = ("tree",)
-_PLANNED = ("embedded", "maximal")
+_FORMULATIONS = ("tree", "maximal")
+_PLANNED = ("embedded",)
 
 
 def build(
@@ -23,11 +24,14 @@ def build(
     dtype: Any = None,
     unroll: int = 1,
 ) -> System:
-    """The System of a description, in minimal coordinates.
+    """The System of a description.
+
+    In maximal coordinates loops are closed first: where they gape, the run starts from the nearest closed
+    configuration, and where the initial speeds open them, from the nearest speeds that do not; both are noted.
 
     Args:
         description: plain data; checked here.
-        formulation: "tree".
+        formulation: "tree" (minimal coordinates) or "maximal" (one pose a body; loops, elements, motions).
         massless: what becomes of joints that move no inertia: "error", or "weld" to hold them at neutral.
         dtype: precision of the leaves; JAX's default float if None.
         unroll: bodies compiled side by side in each recursion; 0 writes out all of them.
@@ -38,22 +42,31 @@ def build(
     _check_formulation(formulation)
     # A fault in a loop, element or motion is named before the fact that none can be built.
     parts = assemble(description, massless=massless, dtype=dtype, unroll=unroll)
-    _check_supported(description)
     real = parts.model.dtype
-    elements = (JointDamping(jnp.asarray(parts.damping, real)),) if parts.damping.any() else ()
+    q, v = jnp.asarray(parts.initial_q, real), jnp.asarray(parts.initial_v, real)
+    elements: tuple[AbstractElement, ...] = ()
+    mechanism, notes = None, parts.notes
+    if formulation == "maximal":
+        built = mechanism_of_parts(parts, description.name)
+        mechanism, q, v, notes = built.mechanism, built.q, built.v, (*parts.notes, *built.notes)
+    else:
+        _check_supported(description)
+        if parts.damping.any():
+            elements = (JointDamping(jnp.asarray(parts.damping, real)),)
     return System(
         model=parts.model,
         elements=elements,
-        initial_q=jnp.asarray(parts.initial_q, real),
-        initial_v=jnp.asarray(parts.initial_v, real),
+        initial_q=q,
+        initial_v=v,
         effort=jnp.asarray(parts.effort, real),
         velocity_limit=jnp.asarray(parts.velocity_limit, real),
         marker_points=jnp.asarray([m.point for m in parts.markers], real).reshape(-1, 3),
         marker_names=tuple(m.name for m in parts.markers),
         marker_bodies=tuple(m.body for m in parts.markers),
         name=description.name,
-        notes=tuple(parts.notes),
+        notes=tuple(notes),
         formulation=formulation,
+        mechanism=mechanism,
     )
 
 
@@ -75,8 +88,8 @@ def _check_supported(description: Description) -> None:
     for kind, entries in tables.items():
         if entries:
             raise ValueError(
-                f"[[{kind}]] `{entries[0].name}` of `{description.name}` cannot be built yet: "
-                "open trees with joint damping can; remove the table to build the rest."
+                f"[[{kind}]] `{entries[0].name}` of `{description.name}` cannot be built in the "
+                'tree formulation yet: use formulation="maximal", or remove the table to build the rest.'
             )
 
 
