@@ -105,12 +105,13 @@ def test_a_chain_of_all_types_satisfies_its_rows():
     links = [Link(1.0 + i, (0.1, 0.2, 0.3), (1.0, 2.0, 2.5), [TURNED, ROOT]) for i in range(7)]
     joints = [Joint(kind, i, 1, i + 1, 0) for i, kind in enumerate(SPINS)]
     q = [x for values in SPINS.values() for x in values]
-    # Built from the middle, half of the joints are met from their children.
-    model = linkage.closed(links, joints, 4, q)
-    assert model.constraint_count == 5 + 5 + 6 + 4 + 4 + 3
+    # From the middle, half of the joints are met from their children; each closes a loop with its twin.
+    model = linkage.closed(links, joints * 2, 4, q * 2)
+    assert model.constraint_count == 2 * (5 + 5 + 6 + 4 + 4 + 3)
+    assert model.redundant
     rows = mx.Mechanism(model.bodies, model.constraints).closure(model.initial)
-    close(rows, np.zeros(27), 1e-14)
-    assert model.joint_reactions(model.initial, jnp.arange(27.0)).shape == (6, 6)
+    close(rows, np.zeros(54), 1e-14)
+    assert model.joint_reactions(model.initial, jnp.arange(54.0)).shape == (12, 6)
 
 
 # --- reactions ---
