@@ -13,7 +13,8 @@ The rooms, in reading order; each imports only those above it.
 `kinematics`    poses, velocities, accelerations, Jacobians
 `dynamics`      inverse dynamics, mass matrix, forward dynamics, energy, momentum
 `forces`        force elements
-`maximal`       one pose a body: constraint rows, the variational integrator, minimal <-> maximal
+`maximal`       one pose a body: constraint rows, the variational integrator, linkages, minimal <->
+                maximal
 `system`        System and State: the whole machine; `build`, `load`
 `simulate`      integrators, steps, runs, batches
 `view`          pages, pictures (imported when used)
@@ -49,6 +50,7 @@ from linkax.kinematics import (
     jacobian_bias as jacobian_bias,
     kinematics as kinematics,
 )
+from linkax.maximal import linkage as linkage
 from linkax.model import Description as Description, Model as Model, library as library
 from linkax.simulate import (
     Adaptive as Adaptive,

@@ -9,7 +9,7 @@ from linkax.math.stacks import dot
 from linkax.maximal.bodies import Bodies, State
 
 
-def _known(x) -> np.ndarray | None:
+def known(x) -> np.ndarray | None:
     """The value of an array, or None while it is traced."""
     return None if isinstance(x, Tracer) else np.asarray(x)
 
@@ -24,11 +24,11 @@ def check_step(bodies: Bodies, dt) -> None:
         raise ValueError(
             f"`bodies.inertia` has shape {bodies.inertia.shape}, but must have shape {(bodies.n, 3, 3)}."
         )
-    mass = _known(bodies.mass)
+    mass = known(bodies.mass)
     if mass is not None and not np.all(mass > 0.0):
         bad = int(np.flatnonzero(~(mass > 0.0))[0])
         raise ValueError(f"Body {bad} has mass {mass[bad]!r}, but every mass must be positive.")
-    inertia = _known(bodies.inertia)
+    inertia = known(bodies.inertia)
     if inertia is not None:
         lowest = np.linalg.eigvalsh(0.5 * (inertia + np.swapaxes(inertia, 1, 2)))[:, 0]
         if not np.all(lowest > 0.0):
@@ -37,7 +37,7 @@ def check_step(bodies: Bodies, dt) -> None:
                 f"Body {bad} has an inertia whose smallest principal moment is {lowest[bad]:g}, but it must "
                 "be positive."
             )
-    length = _known(dt)
+    length = known(dt)
     if length is not None and not (np.isfinite(length) and length > 0.0):
         raise ValueError(f"`dt` is {dt!r}, but must be a positive number of seconds.")
 
@@ -52,7 +52,7 @@ def check_start(bodies: Bodies, state: State, dt) -> None:
             raise ValueError(
                 f"`state.{name}` has shape {shape}, but must have shape {(bodies.n, width)}.{batch}"
             )
-    q = _known(state.orientation)
+    q = known(state.orientation)
     if q is not None:
         off = np.abs(np.linalg.norm(q, axis=1) - 1.0)
         if not np.all(off <= unit_tolerance(q.dtype)):
@@ -61,7 +61,7 @@ def check_start(bodies: Bodies, state: State, dt) -> None:
                 f"The orientation of body {bad} is a quaternion of length {np.linalg.norm(q[bad]):.17g}, "
                 "but it must be 1."
             )
-    w, h = _known(state.angular_velocity), _known(dt)
+    w, h = known(state.angular_velocity), known(dt)
     if w is not None and h is not None:
         speed = np.linalg.norm(w, axis=1)
         if not np.all(speed < 2.0 / h):
