@@ -22,8 +22,8 @@ class Truncated(NamedTuple):
     right: Float[Array, "n n"]  # transposed
 
 
-def negligible(matrix: Float[Array, "n n"]) -> Float[Array, ""]:
-    """What counts as zero among the pivots of a matrix: 100 eps of its largest entry."""
+def negligible(matrix: Float[Array, "..."]) -> Float[Array, ""]:
+    """What counts as zero among the pivots of a matrix, or of blocks: 100 eps of the largest entry."""
     return 100.0 * jnp.finfo(matrix.dtype).eps * jnp.max(jnp.abs(matrix), initial=0.0)
 
 
