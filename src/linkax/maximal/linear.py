@@ -22,7 +22,8 @@ from linkax.maximal.settings import LinearSolver, Settings
 from linkax.solve import block_sparse, dense
 
 
-Gradients = tuple[Float[Array, "k r a 6"], ...]
+# Groups differ in shape: the axes of one do not bind those of the next.
+Gradients = tuple[Float[Array, "_ _ _ 6"], ...]
 
 
 class Uncoupled(NamedTuple):
@@ -61,8 +62,8 @@ def factorise(
     slope: Float[Array, "n 3 3"],
     mass: Float[Array, " n"],
     coupling: Float[Array, "n 6 n 6"] | None,
-    start: list[Float[Array, "k r a 6"]],
-    end: list[Float[Array, "k r a 6"]],
+    start: list[Float[Array, "_ _ _ 6"]],
+    end: list[Float[Array, "_ _ _ 6"]],
 ) -> tuple[Factors, Bool[Array, ""]]:
     """Factors of the system and whether S was singular.
 
@@ -140,7 +141,7 @@ def _whole(slope, mass, coupling) -> Float[Array, "N N"]:
 
 def pull(
     constraints: Constraints, gradients, motion: Float[Array, "n 6"]
-) -> list[Float[Array, "k r"]]:
+) -> list[Float[Array, "_ _"]]:
     """G motion, group by group."""
     still = jnp.concatenate([motion, jnp.zeros((1, 6), motion.dtype)])
     out = []
@@ -230,7 +231,7 @@ def plan_of(constraints: Constraints) -> block_sparse.Plan:
     return _graph(_shape(constraints))[0]
 
 
-def _by_size(constraints: Constraints, parts) -> dict[int, Float[Array, "K ..."]]:
+def _by_size(constraints: Constraints, parts) -> dict[int, Float[Array, "_ ..."]]:
     """Slots (instance, body) of all groups of one number of rows side by side, and a zero at the end."""
     found: dict[int, list] = {}
     for group, x in zip(constraints.groups, parts, strict=True):

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from linkax.joints import AbstractJoint, Travel
@@ -33,6 +34,7 @@ def joint_rows(model: Model) -> Constraints:
     Raises:
         ValueError: for mimic joints and armature, which rows between two bodies cannot express.
     """
+    _check_expressible(model)
     starts, place = [], 0
     for joint in model.topology.joints:
         starts.append(place)
@@ -45,6 +47,22 @@ def joint_rows(model: Model) -> Constraints:
         rows = range(joint.locked_rows())
         places.append(tuple(tuple(starts[b] + r for r in rows) for b in owned))
     return Constraints(tuple(groups), tuple(places))
+
+
+def _check_expressible(model: Model) -> None:
+    """Refuses what would be lost without a word; armature that is traced cannot be seen."""
+    names = model.topology.body_names
+    if model.topology.followers:
+        follower, leader = (names[b] for b in model.topology.followers[0])
+        raise ValueError(
+            f"The joint of body `{follower}` follows that of body `{leader}`, but rows between two bodies "
+            "cannot express a mimic joint."
+        )
+    if not isinstance(model.armature, Tracer) and np.any(np.asarray(model.armature) != 0.0):
+        raise ValueError(
+            f"The joints have armature {np.asarray(model.armature).tolist()}, but rows between two bodies "
+            "cannot express it: it must be zero."
+        )
 
 
 def _rows_of(model: Model, joint: type[AbstractJoint], owned: tuple[int, ...]) -> JointRows:

@@ -21,8 +21,8 @@ from linkax.solve.dense import negligible
 
 Shape = tuple[int, int]
 Pair = tuple[int, int]
-Blocks = dict[Shape, Float[Array, "blocks rows columns"]]
-Vectors = dict[int, Float[Array, "nodes rows"]]
+Blocks = dict[Shape, Float[Array, "_ _ _"]]  # (blocks, rows, columns)
+Vectors = dict[int, Float[Array, "_ _"]]  # (nodes, rows)
 
 
 class Group(NamedTuple):
