@@ -46,7 +46,7 @@ THREE = mx.Expression.stacked(
     ]
 )
 ANGLE, SLIDE = mx.Coordinate.ANGLE, mx.Coordinate.SLIDE
-ROWS = {f"joint {name}": ft.partial(mx.JointRows, joint=joint, bodies=PAIRS, pitch=jnp.full(K, 0.1))
+ROWS = {f"joint {name}": ft.partial(mx.JointRows, joints=(joint,) * K, bodies=PAIRS, pitch=jnp.full(K, 0.1))
         for name, joint in JOINTS.items() if joint.locked_rows()}  # fmt: skip
 ROWS = {name: make(**frames()) for name, make in ROWS.items()}
 ROWS |= {

@@ -30,7 +30,11 @@ def check_step(bodies: Bodies, dt) -> None:
         raise ValueError(f"Body {bad} has mass {mass[bad]!r}, but every mass must be positive.")
     inertia = known(bodies.inertia)
     if inertia is not None:
-        lowest = np.linalg.eigvalsh(0.5 * (inertia + np.swapaxes(inertia, 1, 2)))[:, 0]
+        # Eigenvalues of what is not finite raise an error of their own.
+        finite = np.isfinite(inertia).all(axis=(1, 2))
+        symmetric = 0.5 * (inertia + np.swapaxes(inertia, 1, 2))
+        lowest = np.full(bodies.n, np.nan)
+        lowest[finite] = np.linalg.eigvalsh(symmetric[finite])[:, 0]
         if not np.all(lowest > 0.0):
             bad = int(np.flatnonzero(~(lowest > 0.0))[0])
             raise ValueError(

@@ -1,6 +1,7 @@
 """Joints as constraint rows: the translations and rotations that a joint type locks."""
 
 import functools as ft
+from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -15,13 +16,17 @@ from linkax.maximal.rows import AbstractRows
 
 
 class JointRows(AbstractRows):
-    """Joints of one type. F is fixed on the parent, M on the child, both with the joint's axis along z.
+    """Joints, of one type or several: F is fixed on the parent, M on the child, both with z along the axis.
 
     The rows are components, in F, of the vector p from F's origin to M's and entries of T = R_FM, as
     `locked_positions` and `locked_rotations` of the joint type name them. A row with multiplier one
     pushes the child by a force n at M's origin and a moment u, and the parent by the opposite wrench about
     that point: n is F's axis for a component of p; for T_ij, with F_i and M_j the axes, u = M_j x F_i. That
     closed form is the gradient (autodiff of the residual gives the same, and is a test).
+
+    Joints of several types lie side by side all the same: each has as many rows as the one that locks most, of
+    which some are empty, with weights instead of indices saying what a row is. A mechanism of four types
+    then compiles one kind of row instead of four.
     """
 
     parent_point: Float[
@@ -32,12 +37,17 @@ class JointRows(AbstractRows):
     child_rotation: Float[Array, "k 3 3"]  # M to the child's axes
     pitch: Float[Array, " k"]  # of helical joints [m/rad]
     bodies: tuple[tuple[int, ...], ...] = eqx.field(static=True)  # (parent, child) of each
-    joint: type[AbstractJoint] = eqx.field(static=True)
+    joints: tuple[type[AbstractJoint], ...] = eqx.field(static=True)
 
     @property
     def rows(self) -> int:
-        """Number of freedoms that the joint takes."""
-        return self.joint.locked_rows()
+        """The most freedoms that one of the joints takes."""
+        return max(joint.locked_rows() for joint in self.joints)
+
+    @property
+    def filled(self) -> tuple[int, ...]:
+        """The freedoms that each joint takes; its other rows are empty."""
+        return tuple(joint.locked_rows() for joint in self.joints)
 
     def frames(self, at: Poses):
         """(axes of F, axes of M, as columns; p; F's origin from the parent's centre), all in world axes."""
@@ -49,12 +59,21 @@ class JointRows(AbstractRows):
         F, M, p, _ = self.frames(at)
         inside = apply_transposed(F, p)
         T = product(transposed(F), M)
-        rows = [inside[:, i] for i in self.joint.locked_positions]
+        if len(set(self.joints)) > 1:
+            w = _weights(self.joints, self.rows)
+            of = lambda weights, x: apply(jnp.asarray(weights, x.dtype), x)
+            found = of(w.positions, inside) + of(w.rotations, T.reshape(-1, 9))
+            if w.screws.any():
+                screw = _screw(inside[:, 2], T, self.pitch)[:, None]
+                found = found + jnp.asarray(w.screws, screw.dtype) * screw
+            return found
+        joint = self.joints[0]
+        rows = [inside[:, i] for i in joint.locked_positions]
         rows += [
             ft.reduce(jnp.add, [w * T[:, i, j] for i, j, w in entries])
-            for entries in self.joint.locked_rotations
+            for entries in joint.locked_rotations
         ]
-        if self.joint.uses_pitch:
+        if joint.uses_pitch:
             rows.append(_screw(inside[:, 2], T, self.pitch))
         return jnp.stack(rows, axis=-1)
 
@@ -66,17 +85,27 @@ class JointRows(AbstractRows):
     def _forces(self, F, M) -> tuple[Float[Array, "k r 3"], Float[Array, "k r 3"]]:
         """(force, moment about M's origin) on the child of a unit multiplier of each row, world axes."""
         columns = transposed(F)
+        angle = -self.pitch[:, None] * apply(F, turning(apply_transposed(F, M[:, :, 0])))
+        if len(set(self.joints)) > 1:
+            w = _weights(self.joints, self.rows)
+            of = lambda weights, x: product(jnp.asarray(weights, x.dtype), x)
+            turns = cross(M[:, None, :, :].swapaxes(2, 3), columns[:, :, None, :])
+            n, u = of(w.positions, columns), of(w.rotations, turns.reshape(-1, 9, 3))
+            if w.screws.any():
+                screws = jnp.asarray(w.screws, n.dtype)[:, :, None]
+                n, u = n + screws * columns[:, 2:3], u + screws * angle[:, None]
+            return n, u
+        joint = self.joints[0]
         zero = jnp.zeros_like(F[:, :, 0])
-        forces = [columns[:, i] for i in self.joint.locked_positions]
-        moments = [zero for _ in self.joint.locked_positions]
-        for entries in self.joint.locked_rotations:
+        forces = [columns[:, i] for i in joint.locked_positions]
+        moments = [zero for _ in joint.locked_positions]
+        for entries in joint.locked_rotations:
             forces.append(zero)
             turns = [w * cross(M[:, :, j], F[:, :, i]) for i, j, w in entries]
             moments.append(ft.reduce(jnp.add, turns))
-        if self.joint.uses_pitch:
+        if joint.uses_pitch:
             forces.append(columns[:, 2])
-            angle = apply(F, turning(apply_transposed(F, M[:, :, 0])))
-            moments.append(-self.pitch[:, None] * angle)
+            moments.append(angle)
         return jnp.stack(forces, axis=1), jnp.stack(moments, axis=1)
 
     def reaction(self, t, at: Poses, multipliers: Float[Array, "k r"]) -> Float[Array, "k 6"]:
@@ -86,6 +115,29 @@ class JointRows(AbstractRows):
         return jnp.concatenate(
             [apply_transposed(u, multipliers), apply_transposed(n, multipliers)], -1
         )
+
+
+class _Weights(NamedTuple):
+    """What each row of each joint is made of."""
+
+    positions: np.ndarray  # (k, r, 3), of the components of p
+    rotations: np.ndarray  # (k, r, 9), of the entries of T
+    screws: np.ndarray  # (k, r), of slide - pitch * angle
+
+
+@ft.lru_cache(maxsize=256)
+def _weights(joints: tuple[type[AbstractJoint], ...], rows: int) -> _Weights:
+    k = len(joints)
+    found = _Weights(np.zeros((k, rows, 3)), np.zeros((k, rows, 9)), np.zeros((k, rows)))
+    for n, joint in enumerate(joints):
+        for row, i in enumerate(joint.locked_positions):
+            found.positions[n, row, i] = 1.0
+        for row, entries in enumerate(joint.locked_rotations, len(joint.locked_positions)):
+            for i, j, weight in entries:
+                found.rotations[n, row, 3 * i + j] = weight
+        if joint.uses_pitch:
+            found.screws[n, joint.locked_rows() - 1] = 1.0
+    return found
 
 
 def frames_between(parent_point, parent_rotation, child_point, child_rotation, at: Poses):

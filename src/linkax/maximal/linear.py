@@ -179,7 +179,9 @@ def dense_gradient(constraints: Constraints, gradients, n: int) -> Float[Array, 
     whole = jnp.zeros((constraints.count, n + 1, 6), real)
     for group, places, g in zip(constraints.groups, constraints.places, gradients, strict=True):
         bodies = np.asarray(group.bodies, int).reshape(len(group.bodies), 1, -1)
-        whole = whole.at[np.asarray(places)[:, :, None], bodies % (n + 1)].add(g)
+        # Empty rows have no place: they are zero, and are added to row 0.
+        rows = np.maximum(np.asarray(places, int), 0)[:, :, None]
+        whole = whole.at[rows, bodies % (n + 1)].add(g)
     return whole[:, :n]
 
 
@@ -221,8 +223,37 @@ def _graph(shape: tuple[tuple[tuple[tuple[int, ...], ...], int], ...]):
     return plan, tuple(nodes), meetings
 
 
+# Up to here all nodes are given the rows of the largest: one kind of block to compile instead of one for
+# every pair of sizes.
+_COMMON = 6
+
+
+def _sizes(constraints: Constraints) -> tuple[int, ...]:
+    """The rows that the nodes of each group are given in the elimination."""
+    rows = [group.rows for group in constraints.groups]
+    common = max(rows)
+    return tuple(common if common <= _COMMON else r for r in rows)
+
+
 def _shape(constraints: Constraints):
-    return tuple((group.bodies, group.rows) for group in constraints.groups)
+    sizes = _sizes(constraints)
+    return tuple((g.bodies, size) for g, size in zip(constraints.groups, sizes, strict=True))
+
+
+def _empty(constraints: Constraints) -> np.ndarray:
+    """Which rows of each node, numbered as in the plan, hold no equation (nodes, rows)."""
+    sizes = _sizes(constraints)
+    filled = [used for group in constraints.groups for used in group.filled]
+    return np.arange(max(sizes))[None] >= np.asarray(filled)[:, None]
+
+
+def _lengthened(x: Array, axis: int, size: int) -> Array:
+    """x with zero rows added along an axis."""
+    missing = size - x.shape[axis]
+    if missing == 0:
+        return x
+    shape = [missing if k == axis else length for k, length in enumerate(x.shape)]
+    return jnp.concatenate([x, jnp.zeros(shape, x.dtype)], axis=axis)
 
 
 def plan_of(constraints: Constraints) -> block_sparse.Plan:
@@ -233,8 +264,8 @@ def plan_of(constraints: Constraints) -> block_sparse.Plan:
 def _by_size(constraints: Constraints, parts) -> dict[int, Float[Array, "..."]]:
     """Slots (instance, body) of all groups of one number of rows side by side, and a zero at the end."""
     found: dict[int, list] = {}
-    for group, x in zip(constraints.groups, parts, strict=True):
-        found.setdefault(group.rows, []).append(x)
+    for size, x in zip(_sizes(constraints), parts, strict=True):
+        found.setdefault(size, []).append(x)
     out = {}
     for size, arrays in found.items():
         flat = [x.reshape(-1, *x.shape[2:]) for x in arrays]
@@ -253,14 +284,18 @@ def _schur_blocks(plan, constraints: Constraints, bodies: Uncoupled, start, end)
             slots[k, slot] = ends.get(size, 0) + slot
         ends[size] = ends.get(size, 0) + arity
     real = bodies.mass.dtype
-    left = _by_size(constraints, [jnp.moveaxis(g, 2, 1) for g in end])
+    grouped = list(zip(constraints.groups, _sizes(constraints), strict=True))
+    longer = lambda gradients: [
+        _lengthened(g, 1, size) for g, (_, size) in zip(gradients, grouped, strict=True)
+    ]
+    left = _by_size(constraints, [jnp.moveaxis(g, 2, 1) for g in longer(end)])
     padded = Uncoupled(
         jnp.concatenate([bodies.rotation, jnp.zeros((1, 3, 3), real)]),
         jnp.concatenate([bodies.mass, jnp.zeros((1,), real)]),
     )
     right = _by_size(
         constraints,
-        [_felt(padded, group, g) for group, g in zip(constraints.groups, start, strict=True)],
+        [_felt(padded, group, g) for (group, _), g in zip(grouped, longer(start), strict=True)],
     )
     blocks = {}
     for (a, b), pairs in plan.pairs:
@@ -276,8 +311,19 @@ def _schur_blocks(plan, constraints: Constraints, bodies: Uncoupled, start, end)
                 block_sparse.gathered(right[b], [j for _, j in ij]),
             )
             total = term if total is None else block_sparse.added(total, met, term)
+        assert total is not None
+        if a == b:
+            total = total + jnp.asarray(_ones(constraints, pairs, a), real)
         blocks[a, b] = total
     return blocks
+
+
+def _ones(constraints: Constraints, pairs, size: int) -> np.ndarray:
+    """Ones on the diagonal where a row is empty, so that its multiplier comes out as zero."""
+    empty = _empty(constraints)[:, :size]
+    own = np.asarray([i == j for i, j in pairs])
+    rows = empty[np.asarray([i for i, _ in pairs])] & own[:, None]
+    return rows[:, :, None] * np.eye(size)
 
 
 def _slot_pair(slots, ends, meetings, pair, layer, sizes):
@@ -300,16 +346,17 @@ def _felt(bodies: Uncoupled, group, g: Float[Array, "k r a 6"]) -> Float[Array, 
 
 def _solve_blocks(constraints: Constraints, schur, rows: Float[Array, " m"]):
     plan = plan_of(constraints)
+    sizes = _sizes(constraints)
     by_size: dict[int, list] = {}
-    for group, x in zip(constraints.groups, constraints.split(rows), strict=True):
-        by_size.setdefault(group.rows, []).append(x)
+    for size, x in zip(sizes, constraints.split(rows), strict=True):
+        by_size.setdefault(size, []).append(_lengthened(x, 1, size))
     found = block_sparse.solve(
         plan, schur, {size: jnp.concatenate(x) for size, x in by_size.items()}
     )
     used = dict.fromkeys(found, 0)
     parts = []
-    for group in constraints.groups:
-        begin, k = used[group.rows], len(group.bodies)
-        parts.append(found[group.rows][begin : begin + k])
-        used[group.rows] = begin + k
+    for group, size in zip(constraints.groups, sizes, strict=True):
+        begin, k = used[size], len(group.bodies)
+        parts.append(found[size][begin : begin + k, : group.rows])
+        used[size] = begin + k
     return constraints.stacked(parts, rows.dtype)

@@ -76,7 +76,7 @@ def mechanism_of(
 
 
 def _with_constants(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose last argument is (params, hoisted constants)."""
+    """A function whose last argument is (params, hoisted constants, and more that it does not need)."""
     return lambda *args: function(*args[:-1], args[-1][0], *args[-1][1])
 
 
@@ -95,8 +95,9 @@ def _function_rows(constraint, jacobian, params, state: State, settings: Setting
         found = jax.eval_shape(jacobian, *args).shape
         if found != wanted:
             raise ValueError(f"`jacobian` gives an array of shape {found}, but must give {wanted}.")
-        exact = jacobian
-        jacobian = lambda t, x, q, both: exact(t, x, q, both[0])
+        exact, more = jax.closure_convert(jacobian, *args)
+        held = (params, tuple(consts), tuple(more))
+        jacobian = lambda t, x, q, all_: exact(t, x, q, all_[0], *all_[2])
     elif settings.finite_differences:
         jacobian = _differences(_with_constants(pure), settings)
     return FunctionRows(
@@ -139,7 +140,7 @@ def redundant(mechanism: Mechanism, state: State, tolerance: float) -> bool:
         return False
     at = with_ground(poses(state.position, state.orientation))
     whole = dense_gradient(constraints, constraints.gradient(state.t, at), bodies.n)
-    # In units in which a body's kinetic energy is a sum of squares, so that kilograms and metres do not count.
+    # In units in which a body's kinetic energy is a sum of squares: kilograms and metres do not count.
     spread = np.linalg.cholesky(np.linalg.inv(np.asarray(bodies.inertia, float)))
     turning = np.einsum("mni,nij->mnj", np.asarray(whole[..., :3], float), spread)
     pushing = (

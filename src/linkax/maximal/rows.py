@@ -20,6 +20,7 @@ from jaxtyping import Array, Float, PyTree
 from linkax.math.rotations import quaternion_multiply
 from linkax.math.stacks import dot
 from linkax.maximal.bodies import Poses, poses
+from linkax.solve.block_sparse import gathered
 
 
 GROUND = -1
@@ -32,6 +33,11 @@ class AbstractRows(eqx.Module):
         tuple[tuple[int, ...], ...]
     ]  # of each instance; -1 is the ground; static
     rows: eqx.AbstractVar[int]  # of each instance; static
+
+    @property
+    def filled(self) -> tuple[int, ...]:
+        """How many of its rows each instance uses: the first ones; the others are zero whatever the poses."""
+        return (self.rows,) * len(self.bodies)
 
     @abc.abstractmethod
     def residual(self, t: Float[Array, ""], at: Poses) -> Float[Array, "k r"]:
@@ -88,7 +94,10 @@ class FunctionRows(AbstractRows):
 
 
 class Constraints(eqx.Module):
-    """All constraint rows of a mechanism; `places` says where each instance's rows lie among them."""
+    """All constraint rows of a mechanism.
+
+    `places` says where each instance's rows lie among the multipliers; -1 stands for an empty row.
+    """
 
     groups: tuple[AbstractRows, ...]
     places: tuple[tuple[tuple[int, ...], ...], ...] = eqx.field(static=True)  # group, instance, row
@@ -96,19 +105,21 @@ class Constraints(eqx.Module):
     @property
     def count(self) -> int:
         """Number of rows."""
-        return sum(len(g.bodies) * g.rows for g in self.groups)
+        return sum(sum(g.filled) for g in self.groups)
 
     def stacked(self, parts: list[Float[Array, "_k _r"]], dtype: Any) -> Float[Array, " m"]:
         """Numbers of the groups' rows in the order of the multipliers."""
         if not parts:
             return jnp.zeros((0,), dtype)
         flat = jnp.concatenate([x.reshape(-1) for x in parts])
-        order = np.concatenate([np.asarray(p).reshape(-1) for p in self.places])
-        return flat if np.all(np.diff(order) == 1) else flat[np.argsort(order)]
+        order = np.concatenate([np.asarray(p, int).reshape(-1) for p in self.places])
+        used = np.flatnonzero(order >= 0)
+        return gathered(flat, used[np.argsort(order[used])])
 
     def split(self, x: Float[Array, " m"]) -> list[Float[Array, "_k _r"]]:
-        """The inverse of `stacked`."""
-        return [_taken(x, np.asarray(places)) for places in self.places]
+        """The inverse of `stacked`, with zeros in empty rows."""
+        padded = jnp.concatenate([x, jnp.zeros((1,), x.dtype)])
+        return [_taken(padded, np.asarray(places, int)) for places in self.places]
 
     def residual(self, t, at: Poses) -> list[Float[Array, "_k _r"]]:
         """What must vanish, group by group; `at` ends with the ground."""
@@ -123,11 +134,11 @@ def in_order(groups) -> Constraints:
     """Constraints whose rows come group by group, in the order of the instances."""
     places, start = [], 0
     for g in groups:
-        k = len(g.bodies)
-        places.append(
-            tuple(tuple(range(start + i * g.rows, start + (i + 1) * g.rows)) for i in range(k))
-        )
-        start += k * g.rows
+        own = []
+        for used in g.filled:
+            own.append((*range(start, start + used), *(-1,) * (g.rows - used)))
+            start += used
+        places.append(tuple(own))
     return Constraints(tuple(groups), tuple(places))
 
 
@@ -135,10 +146,8 @@ NO_CONSTRAINTS = Constraints((), ())
 
 
 def _taken(x: Array, places: np.ndarray) -> Array:
-    flat = places.reshape(-1)
-    if flat.size and np.all(np.diff(flat) == 1):
-        return x[int(flat[0]) : int(flat[-1]) + 1].reshape(places.shape)
-    return x[places]
+    flat = np.where(places < 0, x.shape[0] - 1, places).reshape(-1)
+    return gathered(x, flat).reshape(places.shape)
 
 
 def of_bodies(at: Poses, bodies: tuple[tuple[int, ...], ...]) -> Poses:

@@ -43,12 +43,24 @@ def tangent_motion(
         active: whether to try at all.
     """
     at = with_ground(poses(state.position, state.orientation))
-    given = _Given(
-        mechanism,
-        momentum,
-        tuple(mechanism.constraints.gradient(state.t, at)),
-        drift(mechanism, state.t, at),
-    )
+    return _solved(mechanism, state, momentum, drift(mechanism, state.t, at), settings, active)
+
+
+def constrained(
+    mechanism: Mechanism,
+    state: State,
+    force: Float[Array, "n 6"],
+    bending: Float[Array, " m"],
+    settings: Settings,
+) -> tuple[Float[Array, "n 6"], Float[Array, " m"]]:
+    """(a, multipliers) with M a = force + G^T multipliers and G a + bending = 0."""
+    return tuple(_solved(mechanism, state, force, bending, settings, True).value)
+
+
+def _solved(mechanism: Mechanism, state: State, momentum, rate, settings: Settings, active) -> Root:
+    at = with_ground(poses(state.position, state.orientation))
+    gradients = tuple(mechanism.constraints.gradient(state.t, at))
+    given = _Given(mechanism, momentum, gradients, rate)
     guess = Unknowns(
         jnp.zeros_like(momentum), jnp.zeros((mechanism.constraints.count,), momentum.dtype)
     )

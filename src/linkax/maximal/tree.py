@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from linkax.joints import AbstractJoint, Travel
@@ -14,7 +15,7 @@ from linkax.math.scalar import add
 from linkax.math.stacks import apply, apply_transposed, cross, product, rotations, transposed
 from linkax.maximal.bodies import Bodies, Poses, State, poses, with_ground
 from linkax.maximal.joint_rows import JointRows
-from linkax.maximal.rows import Constraints, of_bodies
+from linkax.maximal.rows import NO_CONSTRAINTS, Constraints, in_order, of_bodies
 from linkax.model import Model, coordinates
 from linkax.model.constants import joint_turns, mat3, travels, vec3
 from linkax.spatial.motion import Motion
@@ -34,21 +35,32 @@ def joint_rows(model: Model) -> Constraints:
     Raises:
         ValueError: for mimic joints and armature, which rows between two bodies cannot express.
     """
-    starts, place = [], 0
-    for joint in model.topology.joints:
-        starts.append(place)
-        place += joint.locked_rows()
-    groups, places = [], []
-    for joint, owned in model.topology.classes:
-        if joint.locked_rows() == 0:
-            continue
-        groups.append(rows_of(model, joint, owned))
-        rows = range(joint.locked_rows())
-        places.append(tuple(tuple(starts[b] + r for r in rows) for b in owned))
-    return Constraints(tuple(groups), tuple(places))
+    _check_expressible(model)
+    joints = model.topology.joints
+    owned = tuple(b for b, joint in enumerate(joints) if joint.locked_rows() > 0)
+    if not owned:
+        return NO_CONSTRAINTS
+    return in_order([rows_of(model, owned)])
 
 
-def rows_of(model: Model, joint: type[AbstractJoint], owned: tuple[int, ...]) -> JointRows:
+def _check_expressible(model: Model) -> None:
+    """Refuses what would be lost without a word; armature that is traced cannot be seen."""
+    names = model.topology.body_names
+    if model.topology.followers:
+        follower, leader = (names[b] for b in model.topology.followers[0])
+        raise ValueError(
+            f"The joint of body `{follower}` follows that of body `{leader}`, but rows between two bodies "
+            "cannot express a mimic joint."
+        )
+    if not isinstance(model.armature, Tracer) and np.any(np.asarray(model.armature) != 0.0):
+        raise ValueError(
+            f"The joints have armature {np.asarray(model.armature).tolist()}, but rows between two bodies "
+            "cannot express it: it must be zero."
+        )
+
+
+def rows_of(model: Model, owned: tuple[int, ...]) -> JointRows:
+    """The joints of some bodies as one group of rows."""
     index = np.asarray(owned)
     parents = np.asarray(model.topology.parents)[index]
     turn = joint_turns(model)[index]
@@ -60,7 +72,7 @@ def rows_of(model: Model, joint: type[AbstractJoint], owned: tuple[int, ...]) ->
         child_rotation=product(rotations(model.child_quaternion[index]), turn),
         pitch=model.pitch[index],
         bodies=tuple((int(p), int(b)) for p, b in zip(parents, owned, strict=True)),
-        joint=joint,
+        joints=tuple(model.topology.joints[b] for b in owned),
     )
 
 
@@ -136,7 +148,7 @@ class JointBetween(NamedTuple):
 
 
 def joint_between(model: Model, joint: type[AbstractJoint], owned, at: Poses) -> JointBetween:
-    rows = rows_of(model, joint, owned)
+    rows = rows_of(model, owned)
     pair = of_bodies(at, rows.bodies)
     F, M, p, r_parent = rows.frames(pair)
     index = np.asarray(owned)

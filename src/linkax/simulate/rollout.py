@@ -140,25 +140,25 @@ def _segmented(one, carry: _Carry, rows, longest: int) -> _Carry:
     return lax.scan(lambda c, r: (segment(c, r), None), carry, segments)[0]
 
 
-def _saved_points(one, carry: _Carry, rows, save_every: int, report):
-    """Scans chunks of save_every steps, reporting after each; a shorter last chunk is reported too."""
+def _saved_points(one, carry: _Carry, rows, save_every: int):
+    """(end, saved carries): scans chunks of save_every steps; a shorter last chunk is saved too."""
     steps = jax.tree.leaves(rows)[0].shape[0]
     longest = max(1, math.isqrt(steps // STEP_IN_STATES))
 
     def chunk(carry, rows):
         carry = _segmented(one, carry, rows, longest)
-        return carry, report(carry)
+        return carry, carry
 
     whole = steps - steps % save_every
     chunks = jax.tree.map(lambda x: x[:whole].reshape(-1, save_every, *x.shape[1:]), rows)
-    reports = [jax.tree.map(lambda x: x[None], report(carry))]
+    saved = [jax.tree.map(lambda x: x[None], carry)]
     if whole:
         carry, regular = lax.scan(chunk, carry, chunks)
-        reports.append(regular)
+        saved.append(regular)
     if whole < steps:
         carry, last = chunk(carry, jax.tree.map(lambda x: x[whole:], rows))
-        reports.append(jax.tree.map(lambda x: x[None], last))
-    return carry, jax.tree.map(lambda *parts: jnp.concatenate(parts), *reports)
+        saved.append(jax.tree.map(lambda x: x[None], last))
+    return carry, jax.tree.map(lambda *parts: jnp.concatenate(parts), *saved)
 
 
 def simulate(
@@ -207,13 +207,15 @@ def simulate(
         shown = chosen.report(system, here, acting, length)
         return shown, tuple(analysis(system, shown) for analysis in analyses)
 
-    carry, (states, reports) = _saved_points(
+    carry, saved = _saved_points(
         one,
         _Carry(state, Status.completed, jnp.zeros((), jnp.int32)),
         (jnp.arange(steps, dtype=real), table),
         save_every,
-        report,
     )
+    # After the run and one by one: what a method and the analyses make of a point is compiled once, and takes
+    # the memory of one point.
+    states, reports = lax.map(report, saved)
     trajectory = Trajectory(
         t=states.t,
         q=states.q,

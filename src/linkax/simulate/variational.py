@@ -9,6 +9,7 @@ from linkax import maximal
 from linkax.maximal.discrete import Exponential
 from linkax.maximal.joint_loads import JointLoads
 from linkax.maximal.momentum_step import momentum_advance
+from linkax.maximal.reactions import accelerations
 from linkax.maximal.tree import to_maximal, to_tree
 from linkax.simulate.base import AbstractIntegrator
 from linkax.simulate.status import Status
@@ -84,11 +85,9 @@ class VariationalMomentum(AbstractIntegrator):
         return new, _status(good, jnp.zeros((), bool))
 
     def report(self, system, state, controls, dt):
-        """The multipliers of the point, by a step that is not committed."""
+        """The multipliers of the instant."""
         here = _at_time(state)
-        _, multipliers, _ = momentum_advance(
-            _driven(system, state, controls), here, dt, self.settings
-        )
+        _, multipliers = accelerations(_driven(system, state, controls), here, self.settings)
         return _shown(system, state, here, here.velocity, here.angular_velocity, multipliers)
 
     def symmetric(self):

@@ -1,5 +1,6 @@
 """A description's joints, loops, elements and motions as a Mechanism in maximal coordinates."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -82,14 +83,20 @@ def _check_expressible(model: Model, name: str) -> None:
 
 def _rows(parts: Assembly) -> mx.Constraints:
     """Joint by joint, then loop by loop, then prescribed motions."""
-    joints = mx.joint_rows(parts.model)
-    groups = [*joints.groups, *(_loop(parts.model, loop) for loop in parts.loops)]
+    groups: list[mx.AbstractRows] = list(mx.joint_rows(parts.model).groups)
+    if parts.loops:
+        loops = [_loop(parts.model, loop) for loop in parts.loops]
+        together = [*groups, *loops]
+        groups = [jax.tree.map(lambda *x: jnp.concatenate(x), *_alike(together))]
     groups += [_motion(parts.model, motion) for motion in parts.motions]
-    places, start = list(joints.places), joints.count
-    for group in groups[len(joints.groups) :]:
-        places.append((tuple(range(start, start + group.rows)),))
-        start += group.rows
-    return mx.Constraints(tuple(groups), tuple(places))
+    return mx.in_order(groups)
+
+
+def _alike(groups: list[Any]) -> list[mx.JointRows]:
+    """Groups of joints as one, on one static side: their numbers can be joined leaf by leaf."""
+    bodies = tuple(b for g in groups for b in g.bodies)
+    joints = tuple(j for g in groups for j in g.joints)
+    return [dataclasses.replace(g, bodies=bodies, joints=joints) for g in groups]
 
 
 def _body(model: Model, name: str) -> int:
@@ -128,7 +135,7 @@ def _canonical(loop: JointDescription) -> np.ndarray:
 
 def _loop(model: Model, loop: JointDescription) -> mx.JointRows:
     pitch = jnp.asarray([loop.pitch], model.dtype)
-    return mx.JointRows(joint=JOINTS[loop.type], pitch=pitch, **_frames(model, loop))  # pyright: ignore[reportCallIssue]
+    return mx.JointRows(joints=(JOINTS[loop.type],), pitch=pitch, **_frames(model, loop))  # pyright: ignore[reportCallIssue]
 
 
 def _motion(model: Model, motion) -> mx.AbstractRows:
@@ -144,7 +151,7 @@ def _motion(model: Model, motion) -> mx.AbstractRows:
 
 def _joint_frames(model: Model, index: int) -> dict[str, Any]:
     """The fields of JointRows for one joint of the tree."""
-    rows = rows_of(model, model.topology.joints[index], (index,))
+    rows = rows_of(model, (index,))
     names = ("parent_point", "parent_rotation", "child_point", "child_rotation", "bodies")
     return {name: getattr(rows, name) for name in names}
 

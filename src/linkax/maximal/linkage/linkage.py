@@ -99,20 +99,26 @@ class Linkage(eqx.Module):
             start = 3 * n
         by_joint: dict[int, tuple[int, ...]] = {}
         classes = self._classes()
-        rows = {i: group.rows for indices, group in classes for i in indices}
+        rows = {
+            i: (used, group.rows)
+            for indices, group in classes
+            for i, used in zip(indices, group.filled, strict=True)
+        }
         for i in range(self.joint_count):
-            by_joint[i] = tuple(range(start, start + rows[i]))
-            start += rows[i]
+            used, size = rows[i]
+            by_joint[i] = (*range(start, start + used), *(-1,) * (size - used))
+            start += used
         for indices, group in classes:
             groups.append(group)
             places.append(tuple(by_joint[i] for i in indices))
         return Constraints(tuple(groups), tuple(places))
 
     def _classes(self) -> list[tuple[list[int], JointRows | PlanarJointRows]]:
-        """(joints, their rows) of each type that there is."""
+        """(joints, their rows): in space all together, in the plane of each type that there is."""
         found = []
-        for kind in dict.fromkeys(self.types):
-            indices = [i for i, k in enumerate(self.types) if k is kind]
+        kinds = dict.fromkeys(self.types) if self.planar else [None]
+        for kind in kinds:
+            indices = [i for i, k in enumerate(self.types) if kind in (None, k)]
             index = np.asarray(indices)
             f = jax.tree.map(lambda x, index=index: x[index], self.frames)
             where = dict(
@@ -122,11 +128,12 @@ class Linkage(eqx.Module):
                 child_rotation=f.child_rotation,
                 bodies=tuple(self.pairs[i] for i in indices),
             )
-            if self.planar:
+            if kind is not None:
                 group = PlanarJointRows(**where, kind=PlanarKind(kind.value))
             else:
                 pitch = jnp.zeros_like(f.parent_point[:, 0])
-                group = JointRows(**where, pitch=pitch, joint=kind.joint)
+                joints = tuple(k.joint for k in self.types)
+                group = JointRows(**where, pitch=pitch, joints=joints)
             found.append((indices, group))
         return found
 
