@@ -79,7 +79,7 @@ class Poses(eqx.Module):
     rotation: Float[Array, "... 3 3"]
 
 
-def poses(position: Float[Array, "n 3"], orientation: Float[Array, "n 4"]) -> Poses:
+def poses(position: Float[Array, "... 3"], orientation: Float[Array, "... 4"]) -> Poses:
     """Positions and unit quaternions with the rotation matrices worked out once."""
     return Poses(position, orientation, rotations(orientation))
 

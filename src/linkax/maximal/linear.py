@@ -22,7 +22,8 @@ from linkax.maximal.settings import LinearSolver, Settings
 from linkax.solve import block_sparse, dense
 
 
-Gradients = tuple[Float[Array, "k r a 6"], ...]
+# Of groups with different numbers of instances, rows and bodies: the axes have no common names.
+Gradients = tuple[Float[Array, "_ _ _ 6"], ...]
 
 
 class Uncoupled(NamedTuple):
@@ -61,8 +62,8 @@ def factorise(
     slope: Float[Array, "n 3 3"],
     mass: Float[Array, " n"],
     coupling: Float[Array, "n 6 n 6"] | None,
-    start: list[Float[Array, "k r a 6"]],
-    end: list[Float[Array, "k r a 6"]],
+    start: list[Float[Array, "_ _ _ 6"]],
+    end: list[Float[Array, "_ _ _ 6"]],
 ) -> tuple[Factors, Bool[Array, ""]]:
     """Factors of the system and whether S was singular.
 
@@ -140,7 +141,7 @@ def _whole(slope, mass, coupling) -> Float[Array, "N N"]:
 
 def pull(
     constraints: Constraints, gradients, motion: Float[Array, "n 6"]
-) -> list[Float[Array, "k r"]]:
+) -> list[Float[Array, "_ _"]]:
     """G motion, group by group."""
     still = jnp.concatenate([motion, jnp.zeros((1, 6), motion.dtype)])
     out = []

@@ -98,7 +98,7 @@ class Constraints(eqx.Module):
         """Number of rows."""
         return sum(len(g.bodies) * g.rows for g in self.groups)
 
-    def stacked(self, parts: list[Float[Array, "k r"]], dtype: Any) -> Float[Array, " m"]:
+    def stacked(self, parts: list[Float[Array, "_ _"]], dtype: Any) -> Float[Array, " m"]:
         """Numbers of the groups' rows in the order of the multipliers."""
         if not parts:
             return jnp.zeros((0,), dtype)
@@ -106,15 +106,15 @@ class Constraints(eqx.Module):
         order = np.concatenate([np.asarray(p).reshape(-1) for p in self.places])
         return flat if np.all(np.diff(order) == 1) else flat[np.argsort(order)]
 
-    def split(self, x: Float[Array, " m"]) -> list[Float[Array, "k r"]]:
+    def split(self, x: Float[Array, " m"]) -> list[Float[Array, "_ _"]]:
         """The inverse of `stacked`."""
         return [_taken(x, np.asarray(places)) for places in self.places]
 
-    def residual(self, t, at: Poses) -> list[Float[Array, "k r"]]:
+    def residual(self, t, at: Poses) -> list[Float[Array, "_ _"]]:
         """What must vanish, group by group; `at` ends with the ground."""
         return [g.residual(t, of_bodies(at, g.bodies)) for g in self.groups]
 
-    def gradient(self, t, at: Poses) -> list[Float[Array, "k r a 6"]]:
+    def gradient(self, t, at: Poses) -> list[Float[Array, "_ _ _ 6"]]:
         """Its derivatives, group by group."""
         return [g.gradient(t, of_bodies(at, g.bodies)) for g in self.groups]
 
