@@ -1,5 +1,9 @@
 """Maximal coordinates: one pose a body, constraints as rows, the variational integrator of document 002."""
 
+from linkax.maximal.assembly import (
+    Assembled as Assembled,
+    assemble as assemble,
+)
 from linkax.maximal.bodies import Bodies as Bodies, Poses as Poses, State as State
 from linkax.maximal.elements import (
     AxialResult as AxialResult,
@@ -53,11 +57,16 @@ from linkax.maximal.settings import (
     LoadEvaluation as LoadEvaluation,
     Settings as Settings,
 )
-from linkax.maximal.status import Status as Status
+from linkax.maximal.status import AssemblyStatus as AssemblyStatus, Status as Status
 from linkax.maximal.step import Step as Step, advance as advance, step as step
 from linkax.maximal.tree import (
     bodies_of as bodies_of,
     joint_rows as joint_rows,
     to_maximal as to_maximal,
     to_tree as to_tree,
+)
+from linkax.maximal.velocities import (
+    consistent as consistent,
+    project_velocities as project_velocities,
+    velocity_residual as velocity_residual,
 )

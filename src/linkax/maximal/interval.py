@@ -198,7 +198,7 @@ def _factorise(settings: Settings, y: Unknowns, given: _Given):
     gradients = mechanism.constraints.gradient(start.t + h, with_ground(end))
     turn = jnp.concatenate([settings.chart.turn_slope(w, h), jnp.eye(3, dtype=w.dtype)[None]])
     ends = [
-        _through(g, turn, group.bodies)
+        through(g, turn, group.bodies)
         for g, group in zip(gradients, mechanism.constraints.groups, strict=True)
     ]
     coupling = None
@@ -222,7 +222,7 @@ def _loaded(mechanism: Mechanism) -> bool:
     return bool(jax.tree.leaves(mechanism.loads))
 
 
-def _through(g: Float[Array, "k r a 6"], turn: Float[Array, "n 3 3"], bodies):
+def through(g: Float[Array, "k r a 6"], turn: Float[Array, "n 3 3"], bodies):
     """Gradients with respect to turns at the end as gradients with respect to angular velocities, over h."""
     index = jnp.asarray(bodies, int).reshape(g.shape[0], g.shape[2])
     rotation = product(jnp.moveaxis(g[..., :3], 1, 2), turn[index])

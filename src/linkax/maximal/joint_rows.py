@@ -24,8 +24,8 @@ class JointRows(AbstractRows):
     that point: n is F's axis for a component of p; for T_ij, with F_i and M_j the axes, u = M_j x F_i. That
     closed form is the gradient (autodiff of the residual gives the same, and is a test).
 
-    Joints of several types lie side by side all the same: each has as many rows as the one that locks most, of
-    which some are empty, with weights instead of indices saying what a row is. A mechanism of four types
+    Joints of several types lie side by side all the same: each has as many rows as the one that locks most,
+    of which some are empty, with weights instead of indices saying what a row is. A mechanism of four types
     then compiles one kind of row instead of four.
     """
 

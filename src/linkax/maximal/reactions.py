@@ -18,7 +18,8 @@ def accelerations(
     """(rates of [angular velocity, body axes; velocity, world axes], multipliers) at a state.
 
     Solves M a - G^T multipliers = loads - gyroscopic torque with the second time derivative of the rows
-    zero (index 1: Hairer and Wanner 1996, section VII.1). Velocities must be instantaneous and on the tangent space.
+    zero (index 1: Hairer and Wanner 1996, section VII.1). Velocities must be instantaneous and on the
+    tangent space.
 
     Args:
         mechanism: bodies, rows, loads.

@@ -1,4 +1,4 @@
-"""How a run of the variational integrator ended, as a value whose members are sentences."""
+"""How runs and assemblies ended, as values whose members are sentences."""
 
 import equinox as eqx
 
@@ -18,4 +18,19 @@ class Status(eqx.Enumeration):
     invalid = (
         "The run could not begin: masses must be positive, orientations of unit length, and no body may turn "
         "by half a turn or more in one step."
+    )
+
+
+class AssemblyStatus(eqx.Enumeration):
+    """One a sample; `AssemblyStatus.closed` is the only good one."""
+
+    closed = "Every constraint is met to rounding."
+    stuck = (
+        "No step brought the constraints nearer to closing: the parts do not reach each other, or the "
+        "start is too far from a configuration that closes."
+    )
+    unfinished = "The constraints were still closing when the iterations ran out: allow more."
+    invalid = (
+        "The assembly could not begin: masses and weights must be positive, positions and velocities finite, "
+        "and orientations not zero."
     )

@@ -1,6 +1,6 @@
 """Between minimal and maximal coordinates: a Model as a Mechanism, and states both ways."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -77,7 +77,7 @@ def rows_of(model: Model, owned: tuple[int, ...]) -> JointRows:
 
 
 def to_maximal(
-    model: Model, q: Float[Array, " nq"], v: Float[Array, " nv"] | None = None, t=0.0
+    model: Model, q: Float[Array, " nq"], v: Float[Array, " nv"] | None = None, t: Any = 0.0
 ) -> State:
     """The state in maximal coordinates, with instantaneous velocities; at rest if v is None."""
     k = kinematics(model, q, jnp.zeros((model.nv,), model.dtype) if v is None else v)

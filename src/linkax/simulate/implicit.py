@@ -17,8 +17,9 @@ FLOOR = 16.0
 class ImplicitMidpoint(AbstractIntegrator):
     """Order 2, symmetric, symplectic for constant mass matrices, stable for any linear damping.
 
-    With w the speeds at the middle: w = v + dt/2 a(q (+) dt/2 w, w), then q (+) dt w and 2 w - v
-    (Hairer, Lubich, Wanner 2006, sections II.1 and VIII.6). Newton's method to rounding; exact derivatives of the root.
+    With w the speeds at the middle: w = v + dt/2 a(q (+) dt/2 w, w), then q (+) dt w and 2 w - v (Hairer,
+    Lubich, Wanner 2006, sections II.1 and VIII.6). Newton's method to rounding; exact derivatives of the
+    root.
     """
 
     max_iterations: int = eqx.field(static=True, default=20)

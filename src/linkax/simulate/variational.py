@@ -28,11 +28,11 @@ class Variational(AbstractIntegrator):
 
     def prepare(self, system, state):
         """Poses and velocities from the tree coordinates, unless the state has them already."""
-        _check(system)
+        mechanism = _mechanism(system)
         if isinstance(state.pseudo, MaximalPart):
             return state
         start = to_maximal(system.model, state.q, state.v, state.t)
-        m = system.mechanism.constraints.count
+        m = mechanism.constraints.count
         part = MaximalPart(start, jnp.zeros((m,), state.q.dtype))
         return State(state.t, state.q, state.v, state.z, part)
 
@@ -99,12 +99,13 @@ def _exponential(settings: maximal.Settings) -> maximal.Settings:
     return dataclasses.replace(settings, chart=Exponential)
 
 
-def _check(system: System) -> None:
+def _mechanism(system: System) -> maximal.Mechanism:
     if system.mechanism is None:
         raise ValueError(
             f"The variational integrator needs maximal coordinates, but `{system.name}` was built in the "
             f'{system.formulation} formulation; build it with formulation="maximal".'
         )
+    return system.mechanism
 
 
 def _at_time(state: State) -> maximal.State:
@@ -114,13 +115,14 @@ def _at_time(state: State) -> maximal.State:
 
 def _driven(system: System, state: State, controls) -> maximal.Mechanism:
     """The mechanism with its controls and joint damping acting on the joints."""
+    mechanism = _mechanism(system)
     tau = controls(state.t, state)
     if tau is None:
-        return system.mechanism
+        return mechanism
     model = system.model
     driven = JointLoads(model, jnp.asarray(tau, model.dtype), jnp.zeros_like(state.v))
-    loads = maximal.Loads((system.mechanism.loads, driven))
-    return eqx.tree_at(lambda m: m.loads, system.mechanism, loads)
+    loads = maximal.Loads((mechanism.loads, driven))
+    return eqx.tree_at(lambda m: m.loads, mechanism, loads)
 
 
 def _shown(system: System, state: State, here: maximal.State, velocity, spin, multipliers) -> State:

@@ -27,11 +27,12 @@ def build(
     """The System of a description.
 
     In maximal coordinates loops are closed first: where they gape, the run starts from the nearest closed
-    configuration, and where the initial speeds open them, from the nearest speeds that do not; both are noted.
+    configuration, and where the initial speeds open them, from the nearest speeds that do not; both are
+    noted.
 
     Args:
         description: plain data; checked here.
-        formulation: "tree" (minimal coordinates) or "maximal" (one pose a body; loops, elements, motions).
+        formulation: "tree" (minimal coordinates) or "maximal" (one pose a body; loops, elements and motions).
         massless: what becomes of joints that move no inertia: "error", or "weld" to hold them at neutral.
         dtype: precision of the leaves; JAX's default float if None.
         unroll: bodies compiled side by side in each recursion; 0 writes out all of them.

@@ -274,16 +274,16 @@ def _closed(mechanism: mx.Mechanism, model: Model, q, v, name: str) -> Built:
             )
         start = found.state
         notes.append(
-            f"The loops gape by {gape:.2g} at the initial coordinates; the run starts from the nearest closed "
-            "configuration."
+            f"The loops gape by {gape:.2g} at the initial coordinates; the run starts from the nearest "
+            "closed configuration."
         )
     unmet = _largest(mx.velocity_residual(mechanism, start))
     speed = 1.0 + _largest(start.velocity) + _largest(start.angular_velocity)
     if unmet > GAPE * speed:
         start = mx.project_velocities(mechanism, start)
         notes.append(
-            f"The initial speeds open the loops at {unmet:.2g} m/s (or rad/s); the run starts from the nearest "
-            "ones that do not, in the sense of kinetic energy."
+            f"The initial speeds open the loops at {unmet:.2g} m/s (or rad/s); the run starts from the "
+            "nearest ones that do not, in the sense of kinetic energy."
         )
     if notes:
         q, v = mx.to_tree(model, start, q)
