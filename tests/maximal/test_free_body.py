@@ -9,7 +9,7 @@ import pytest
 from machines import bodies, compiled, rotated, start
 from scipy.integrate import solve_ivp
 
-from linkax import maximal as mx
+from linkax import joints, maximal as mx
 
 
 J = np.array([1.0, 2.0, 3.0])
@@ -100,7 +100,8 @@ def test_the_unstable_axis_turns_over(t, w, q):
 def test_angular_momentum_in_the_world_is_kept_to_rounding(lane, w):
     run = long_runs()
     momentum = rotated(run.orientation[lane, :, 0], J * run.point_angular_velocity[lane, :, 0])
-    np.testing.assert_allclose(momentum, np.tile(J * w, (LONG, 1)), rtol=0, atol=1e-12)
+    off = np.linalg.norm(momentum - J * w, axis=-1) / np.linalg.norm(J * w)
+    assert off.max() < 1e-12
 
 
 @LANES
@@ -153,9 +154,7 @@ def test_free_fall_from_a_momentum_start_is_exact(averaged, z):
 @ft.cache
 def hinged():
     """Two links joined by a hinge that is driven, afloat, from rest: 1000 steps."""
-    turn = np.tile(np.eye(3), (1, 1, 1))
-    import linkax.joints as joints
-
+    turn = np.eye(3)[None]
     hinge = mx.JointRows(
         parent_point=jnp.asarray([[0.5, 0.0, 0.0]]),
         parent_rotation=jnp.asarray(turn),

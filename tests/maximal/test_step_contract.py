@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from machines import bodies, compiled, start
 
-import linkax.joints as joints
-from linkax import maximal as mx
+from linkax import joints, maximal as mx
 
 
 EXACT = {"rtol": 0, "atol": 1e-12}
@@ -114,7 +113,7 @@ class Offset(mx.AbstractRows):
 
 def _ball(arm):
     """A spherical joint half way between two bodies."""
-    one = np.tile(np.eye(3), (1, 1, 1))
+    one = np.eye(3)[None]
     return mx.JointRows(
         parent_point=jnp.asarray([[arm, 0.0, 0.0]]),
         parent_rotation=jnp.asarray(one),

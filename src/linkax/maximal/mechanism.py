@@ -70,7 +70,7 @@ def mechanism_of(
 
 
 def _with_constants(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose last argument is (params, hoisted constants)."""
+    """A function whose last argument is (params, hoisted constants, and more that it does not need)."""
     return lambda *args: function(*args[:-1], args[-1][0], *args[-1][1])
 
 
@@ -89,8 +89,9 @@ def _function_rows(constraint, jacobian, params, state: State, settings: Setting
         found = jax.eval_shape(jacobian, *args).shape
         if found != wanted:
             raise ValueError(f"`jacobian` gives an array of shape {found}, but must give {wanted}.")
-        exact = jacobian
-        jacobian = lambda t, x, q, both: exact(t, x, q, both[0])
+        exact, more = jax.closure_convert(jacobian, *args)
+        held = (params, tuple(consts), tuple(more))
+        jacobian = lambda t, x, q, all_: exact(t, x, q, all_[0], *all_[2])
     elif settings.finite_differences:
         jacobian = _differences(_with_constants(pure), settings)
     return FunctionRows(
