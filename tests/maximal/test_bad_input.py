@@ -1,4 +1,4 @@
-"""What cannot be simulated is refused with a sentence that names it, or ends as a status once it is traced."""
+"""What cannot be simulated is refused with a sentence that names it; what is traced ends as a status."""
 
 import dataclasses
 
@@ -149,7 +149,10 @@ def test_settings_refuse_numbers_that_are_not_positive(name, value):
         ({"max_iterations": 0}, "`max_iterations` is 0, but must be at least 1"),
         ({"max_line_search": -1}, "`max_line_search` is -1, but must be at least 0"),
         ({"solver": 3}, "`solver` is 3, but must be LinearSolver.DENSE, "),
-        ({"load_evaluation": "left"}, "`load_evaluation` is 'left', but must be LoadEvaluation.LEFT"),
+        (
+            {"load_evaluation": "left"},
+            "`load_evaluation` is 'left', but must be LoadEvaluation.LEFT",
+        ),
     ],
 )
 def test_settings_refuse_what_no_step_can_be_solved_with(how, sentence):
@@ -168,7 +171,7 @@ def test_mimic_joints_are_refused_as_rows():
         joint.armature = 0.0
     leader, *others = tree.joints
     others[0].mimic = lx.model.description.MimicDescription(leader.name, -1.5, 0.2)
-    with pytest.raises(ValueError, match="body `body1` follows that of body `body0`.*mimic"):
+    with pytest.raises(ValueError, match=r"body `body1` follows that of body `body0`.*mimic"):
         mx.joint_rows(lx.build(tree).model)
 
 

@@ -67,7 +67,7 @@ def together():
 @ft.cache
 def alone():
     one = compiled(run)
-    lanes = [jax.tree.map(lambda x: x[k], batch()) for k in range(len(LANES))]
+    lanes = [lane_of(batch(), name) for name in LANES]
     return [jax.device_get(one(lane, GRAVITY)) for lane in lanes]
 
 

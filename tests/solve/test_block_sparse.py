@@ -87,9 +87,7 @@ def as_vectors(plan, b, starts):
 
 
 def flat(plan, vectors):
-    return jnp.concatenate(
-        [vectors[s][plan.node_place(i)] for i, s in enumerate(plan.sizes)]
-    )
+    return jnp.concatenate([vectors[s][plan.node_place(i)] for i, s in enumerate(plan.sizes)])
 
 
 def solution(plan, blocks, b, shift=1e-10):

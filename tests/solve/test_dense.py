@@ -1,7 +1,6 @@
-"""Dense solves: singular matrices are flagged and shifted, redundant rows are met by the shortest solution."""
+"""Dense solves: singular matrices are flagged and shifted, redundant rows get the shortest solution."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 

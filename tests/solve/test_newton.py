@@ -83,9 +83,9 @@ def test_a_full_step_that_overshoots_is_halved():
 
 
 def test_the_budget_bounds_the_iterations():
-    found = compiled(
-        lambda y: root(equations(cubic), y, jnp.full(1, 2.0), Budget(iterations=3))
-    )(jnp.full(1, 1e4))
+    found = compiled(lambda y: root(equations(cubic), y, jnp.full(1, 2.0), Budget(iterations=3)))(
+        jnp.full(1, 1e4)
+    )
     assert not bool(found.converged)
     assert int(found.iterations) == 3
     np.testing.assert_array_equal(found.value, [1e4])
@@ -95,9 +95,9 @@ def test_the_budget_bounds_the_iterations():
 def test_a_stagnation_counts_as_a_root_within_the_slack_only(slack, accepted):
     # y^2 = 2 has no solution among the numbers of float64: the residual stops at 4.4e-16.
     f = lambda y, args: y**2 - args
-    found = compiled(
-        lambda y: root(equations(f, 1e-17), y, jnp.full(1, 2.0), Budget(slack=slack))
-    )(jnp.ones(1))
+    found = compiled(lambda y: root(equations(f, 1e-17), y, jnp.full(1, 2.0), Budget(slack=slack)))(
+        jnp.ones(1)
+    )
     assert bool(found.converged) is accepted
     assert int(found.iterations) < 10
     expected = np.sqrt(2.0) if accepted else 1.0
