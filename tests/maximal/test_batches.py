@@ -114,6 +114,7 @@ def test_a_lane_that_is_lost_half_way_is_right_up_to_there():
     np.testing.assert_array_equal(lost.orientation[16:, 0], np.eye(4)[[0] * (POINTS - 16)])
 
 
+@pytest.mark.slow
 def test_lanes_that_failed_spoil_no_gradient_of_the_batch():
     """The derivative by the gravity that all share is that of the good lanes, and finite."""
 

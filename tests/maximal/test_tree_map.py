@@ -61,10 +61,17 @@ def mapped() -> Mapped:
             turned[:, _coordinates(model, kind)[angle]] += 2.0 * np.pi * (3 - 5 * k)
     rows, body = mx.joint_rows(model), mx.bodies_of(model)
 
-    def there_and_back(q, v, turned):
+    def there(q, v):
         state = mx.to_maximal(model, q, v)
+        energy = mx.kinetic_energy(body, state.velocity, state.angular_velocity)
+        return state, (energy, lx.kinetic_energy(model, q, v))
+
+    def back(state, q, v, turned):
         near = jnp.stack([model.integrate(q, 0.1 * v), model.integrate(turned, -0.1 * v)])
-        back, speeds = jax.vmap(ft.partial(mx.to_tree, model, state))(near)
+        found, speeds = jax.vmap(ft.partial(mx.to_tree, model, state))(near)
+        return found, speeds[0]
+
+    def held(state):
         at = with_ground(poses(state.position, state.orientation))
         autodiff = [
             row_groups.tangent_gradient(
@@ -72,13 +79,15 @@ def mapped() -> Mapped:
             )
             for group in rows.groups
         ]
-        closure = mx.Mechanism(body, rows).closure(state)
-        energy = mx.kinetic_energy(body, state.velocity, state.angular_velocity)
-        energies = energy, lx.kinetic_energy(model, q, v)
-        return state, back, speeds[0], closure, rows.gradient(state.t, at), autodiff, energies
+        return mx.Mechanism(body, rows).closure(state), rows.gradient(state.t, at), autodiff
 
-    found = compiled(jax.vmap(there_and_back))(q, jnp.asarray(v), turned)
-    return Mapped(model, np.asarray(q), v, turned, *jax.device_get(found))
+    # One by one: the three in one function take the compiler longer than each on its own.
+    state, energies = compiled(jax.vmap(there))(q, jnp.asarray(v))
+    found = compiled(jax.vmap(back))(state, q, jnp.asarray(v), turned)
+    closure = compiled(jax.vmap(held))(state)
+    return Mapped(
+        model, np.asarray(q), v, turned, *jax.device_get((state, *found, *closure, energies))
+    )
 
 
 def _body(model, kind):
