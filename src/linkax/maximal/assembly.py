@@ -20,7 +20,7 @@ from linkax.math.stacks import dot
 from linkax.maximal import linear
 from linkax.maximal.bodies import Poses, State, poses, with_ground
 from linkax.maximal.discrete import HalfSine, moved, turn_slope
-from linkax.maximal.interval import FLOOR, SLACK, Unknowns, through
+from linkax.maximal.interval import FLOOR, Unknowns, slack_for, through
 from linkax.maximal.mechanism import Mechanism
 from linkax.maximal.rows import Constraints
 from linkax.maximal.settings import Settings
@@ -138,7 +138,7 @@ class _Search(NamedTuple):
 
 
 def _near(s: _Search) -> Bool[Array, ""]:
-    return (s.size <= 1.0) | (s.stuck & (s.size <= SLACK))
+    return (s.size <= 1.0) | (s.stuck & (s.size <= slack_for(s.size.dtype)))
 
 
 def _rows(constraints: Constraints, t, at: Poses) -> Float[Array, " m"]:

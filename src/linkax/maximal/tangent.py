@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from linkax.math.stacks import apply
 from linkax.maximal import linear
 from linkax.maximal.bodies import Poses, State, poses, with_ground
-from linkax.maximal.interval import FLOOR, SLACK, Unknowns
+from linkax.maximal.interval import FLOOR, Unknowns, slack_for
 from linkax.maximal.mechanism import Mechanism, chosen_solver
 from linkax.maximal.settings import Settings
 from linkax.solve import Budget, Equations, Root, root
@@ -66,7 +66,7 @@ def _solved(mechanism: Mechanism, state: State, momentum, rate, settings: Settin
     )
     equations = Equations(_residual, ft.partial(_factorise, settings), _solve)
     # Linear equations: one iteration solves them, more only mend what a shifted pivot left.
-    return root(equations, guess, given, Budget(10, 0, SLACK), active)
+    return root(equations, guess, given, Budget(10, 0, slack_for(momentum.dtype)), active)
 
 
 def drift(mechanism: Mechanism, t: Float[Array, ""], at: Poses) -> Float[Array, " m"]:

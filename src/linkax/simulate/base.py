@@ -2,6 +2,7 @@
 
 import abc
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 from jaxtyping import Array, Float
@@ -19,9 +20,18 @@ class AbstractIntegrator(eqx.Module):
 
     @abc.abstractmethod
     def step(
-        self, system: System, state: State, controls: Controls, dt: Float[Array, ""]
+        self,
+        system: System,
+        state: State,
+        controls: Controls,
+        dt: Float[Array, ""],
+        active: Any = True,
     ) -> tuple[State, Status]:
-        """The state at t + dt, and whether the method could reach it."""
+        """The state at t + dt, and whether the method could reach it.
+
+        Where a sample is not `active` any more its result does not matter, and methods that iterate do not: a
+        lane that cannot be solved would hold up its batch at every further step.
+        """
 
     def prepare(self, system: System, state: State) -> State:
         """The state with what the method carries from step to step."""

@@ -58,13 +58,15 @@ class Composition(AbstractIntegrator):
         """The base's."""
         return self._step_of(system).report(system, state, controls, dt)
 
-    def step(self, system, state, controls, dt):
+    def step(self, system, state, controls, dt, active=True):
         """The base's steps of the fractions of dt; a scan, so that the base is compiled once."""
         base = self._step_of(system)
 
         def stage(carry, fraction):
             at, status = carry
-            after, reached = base.step(system, at, controls, fraction * dt)
+            after, reached = base.step(
+                system, at, controls, fraction * dt, active & (status == Status.completed)
+            )
             return (after, Status.where(status == Status.completed, reached, status)), None
 
         fractions = jnp.asarray(np.asarray(FRACTIONS[self.stages]), state.q.dtype)

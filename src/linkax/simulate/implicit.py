@@ -24,7 +24,7 @@ class ImplicitMidpoint(AbstractIntegrator):
 
     max_iterations: int = eqx.field(static=True, default=20)
 
-    def step(self, system, state, controls, dt):
+    def step(self, system, state, controls, dt, active=True):
         """One solve of nv equations."""
         half = 0.5 * dt
 
@@ -55,7 +55,7 @@ class ImplicitMidpoint(AbstractIntegrator):
             return dense.factor(jax.jacfwd(lambda w: unmet(w, given)[0])(w), 0.0)
 
         budget = Budget(self.max_iterations, 12, 1e4)
-        found = root(Equations(residual, factorise, dense.solve), state.v, given, budget)
+        found = root(Equations(residual, factorise, dense.solve), state.v, given, budget, active)
         w = found.value
         _, _, z_dot = derivatives(system, middle(w, given), pure(state.t + half, state, *consts))
         q = system.model.integrate(state.q, dt * w)

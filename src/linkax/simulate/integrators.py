@@ -29,7 +29,7 @@ class SemiImplicitEuler(AbstractIntegrator):
     Symplectic for constant mass matrices, one evaluation a step (Hairer, Lubich, Wanner 2006, section I.1).
     """
 
-    def step(self, system, state, controls, dt):
+    def step(self, system, state, controls, dt, active=True):
         """v1 = v + dt a(q, v), q1 = q (+) dt v1."""
         _, v_dot, z_dot = _rates(system, state, controls)
         v = state.v + dt * v_dot
@@ -43,7 +43,7 @@ class LieMidpoint(AbstractIntegrator):
     Two evaluations a step (Iserles et al., Acta Numerica 9 (2000), section 3).
     """
 
-    def step(self, system, state, controls, dt):
+    def step(self, system, state, controls, dt, active=True):
         """A half step to the middle, then a whole step with the middle's rates."""
 
         def stage(at: State, length):
@@ -63,7 +63,7 @@ class RungeKutta4(AbstractIntegrator):
     their direction, so the stages need no repair and the order stands.
     """
 
-    def step(self, system, state, controls, dt):
+    def step(self, system, state, controls, dt, active=True):
         """Each stage starts from the one before; the step takes the weighted mean of the four rates.
 
         A scan over the stages compiles the dynamics once, not four times.
@@ -106,7 +106,7 @@ class Adaptive(AbstractIntegrator):
     method: diffrax.AbstractSolver = eqx.field(static=True, default_factory=diffrax.Dopri5)
     max_steps: int = eqx.field(static=True, default=4096)
 
-    def step(self, system, state, controls, dt):
+    def step(self, system, state, controls, dt, active=True):
         """Integration from t to t + dt within the tolerances."""
 
         def field(t, y, _):

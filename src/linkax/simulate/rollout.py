@@ -113,12 +113,12 @@ def _advance(
     def one(carry: _Carry, row) -> tuple[_Carry, None]:
         index, held = row
         chosen = controls if callable(controls) else (lambda t, s: held)
-        after, reached = integrator.step(system, carry.state, chosen, dt)
+        running = carry.status == Status.completed
+        after, reached = integrator.step(system, carry.state, chosen, dt, running)
         # Time is counted, not summed: after 1e6 additions of dt a sum has lost six digits.
         after = eqx.tree_at(lambda s: s.t, after, start + (index + 1.0) * dt)
         for callback in callbacks:
             after = callback(system, after)
-        running = carry.status == Status.completed
         status = Status.where(_finite(after), Status.completed, Status.non_finite)
         status = Status.where(reached == Status.completed, status, reached)
         status = Status.where(running, status, carry.status)

@@ -36,10 +36,10 @@ class Variational(AbstractIntegrator):
         part = MaximalPart(start, jnp.zeros((m,), state.q.dtype))
         return State(state.t, state.q, state.v, state.z, part)
 
-    def step(self, system, state, controls, dt):
+    def step(self, system, state, controls, dt, active=True):
         """One step of document 002."""
         after, multipliers, info = maximal.advance(
-            _driven(system, state, controls), _at_time(state), dt, self.settings
+            _driven(system, state, controls), _at_time(state), dt, self.settings, active
         )
         q, v = to_tree(system.model, after, state.q)
         new = State(state.t + dt, q, v, state.z, MaximalPart(after, multipliers))
@@ -75,10 +75,10 @@ class VariationalMomentum(AbstractIntegrator):
         """As `Variational`."""
         return Variational(self.settings).prepare(system, state)
 
-    def step(self, system, state, controls, dt):
+    def step(self, system, state, controls, dt, active=True):
         """One step."""
         after, multipliers, good = momentum_advance(
-            _driven(system, state, controls), _at_time(state), dt, self.settings
+            _driven(system, state, controls), _at_time(state), dt, self.settings, active
         )
         q, v = to_tree(system.model, after, state.q)
         new = State(state.t + dt, q, v, state.z, MaximalPart(after, multipliers))
