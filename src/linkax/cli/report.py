@@ -8,6 +8,7 @@ import numpy as np
 
 from linkax.cli.arguments import Machine
 from linkax.cli.run import Outcome, Plan
+from linkax.model import LinearSpringDescription, TorsionalSpringDescription
 
 
 WIDTH = 88
@@ -23,6 +24,8 @@ def paragraph(
         _mechanism(mechanism),
         _run(plan, integrator, outcome),
         _energy(mechanism, outcome),
+        _momentum(mechanism, outcome),
+        _constraints(mechanism, outcome),
         _ending(outcome),
         _cost(plan, outcome),
         _files(files, outcome),
@@ -105,11 +108,67 @@ def _energy(mechanism: Machine, outcome: Outcome) -> str:
     change = np.abs(total[good, -1] - total[good, 0]) / largest[good]
     text = f"{whose} was {total[0, 0]:.7g} J at the start and {total[0, -1]:.7g} J at the end"
     if good[0]:
-        damped = bool(mechanism.system.elements)
-        text += f", a {'change' if damped else 'drift'} of {change[0]:.2g} of the largest kinetic"
+        description = mechanism.description
+        springs = (LinearSpringDescription, TorsionalSpringDescription)
+        driven = bool(description.motions)
+        driven = driven or not all(isinstance(e, springs) for e in description.elements)
+        damped = any(joint.damping for joint in description.joints)
+        worked = damped or driven
+        text += f", a {'change' if worked else 'drift'} of {change[0]:.2g} of the largest kinetic"
         text += " energy" + (f" (over all lanes at most {change.max():.2g})" if batch else "")
-        text += "; damping in the joints is part of it" if damped else ""
+        text += "; damping in the joints is part of it" if damped and not driven else ""
+        text += "; dampers, loads and prescribed motions are part of it" if driven else ""
     return text + "."
+
+
+def _momentum(mechanism: Machine, outcome: Outcome) -> str:
+    """How well a machine that nothing holds kept its momentum; of the first lane."""
+    model = mechanism.system.model
+    free = {
+        joint.name
+        for joint, p in zip(model.topology.joints, model.topology.parents, strict=True)
+        if p < 0
+    }
+    if free != {"floating"} or np.any(np.asarray(model.gravity)):
+        return ""
+    columns = {k: _first_lane(v, outcome).astype(float) for k, v in outcome.columns.items()}
+    mass, inertia = np.asarray(model.mass, float), np.asarray(model.inertia, float)
+    q, w = columns["orientation"], columns["angular_velocity"]
+    own = np.einsum("bij,pbj->pbi", inertia, w)
+    u = q[..., 1:]
+    own = own + 2.0 * np.cross(u, np.cross(u, own) + q[..., :1] * own)
+    linear = mass[:, None] * columns["com_velocity"]
+    angular = (own + np.cross(columns["com"], linear)).sum(axis=1)
+    found = np.concatenate([angular, linear.sum(axis=1)], axis=1)
+    size = (
+        np.linalg.norm(own, axis=-1).sum(axis=1).max()
+        + np.linalg.norm(linear, axis=-1).sum(1).max()
+    )
+    if not np.isfinite(found).all() or size == 0.0:
+        return ""
+    off = np.abs(found - found[0]).max() / size
+    return f"Its momentum, which nothing changes, was kept to {off:.2g} of the largest."
+
+
+def _constraints(mechanism: Machine, outcome: Outcome) -> str:
+    """How far joints and loops gaped, and what prescribed motions took; of the first lane."""
+    mechanism_of = mechanism.system.mechanism
+    if mechanism_of is None or mechanism_of.constraints.count == 0:
+        return ""
+    gap = _first_lane(outcome.columns["closure"], outcome).max()
+    text = f"Joints and loops gaped by at most {gap:.2g}."
+    multipliers = _first_lane(outcome.columns["multipliers"], outcome)
+    motions = mechanism.description.motions
+    for motion, row in zip(reversed(motions), reversed(multipliers.T), strict=False):
+        text += (
+            f" The motion `{motion.name}` took from {row.min():.6g} to {row.max():.6g} N m (or N), "
+            f"{row[-1]:.6g} at the end."
+        )
+    return text
+
+
+def _first_lane(column: np.ndarray, outcome: Outcome) -> np.ndarray:
+    return column[0] if outcome.status.ndim else column
 
 
 def _ending(outcome: Outcome) -> str:

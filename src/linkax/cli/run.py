@@ -80,7 +80,8 @@ def saved_bytes(system: System, lanes: int, points: int) -> int:
     """Memory that the saved points take [bytes]."""
     model = system.model
     numbers = 2 + model.nq + model.nv + 16 * model.nb + 2 + 3 * len(system.marker_names)
-    numbers += 0 if system.mechanism is None else system.mechanism.constraints.count
+    if system.mechanism is not None:
+        numbers += 7 * system.mechanism.constraints.count
     return lanes * points * numbers * model.mass.dtype.itemsize
 
 
@@ -108,11 +109,13 @@ def _loops(system: System, state: State) -> dict[str, Array]:
     """Multipliers and the largest gap; a tree has no loops, and nothing gapes."""
     real = state.q.dtype
     if not isinstance(state.pseudo, MaximalPart) or system.mechanism is None:
-        return {"multipliers": jnp.zeros((0,), real), "closure": jnp.zeros((), real)}
-    gaps = system.mechanism.closure(eqx.tree_at(lambda s: s.t, state.pseudo.state, state.t))
+        none = {"multipliers": jnp.zeros((0,), real), "reactions": jnp.zeros((0, 6), real)}
+        return none | {"closure": jnp.zeros((), real)}
+    here = eqx.tree_at(lambda s: s.t, state.pseudo.state, state.t)
     return {
+        "reactions": system.mechanism.reactions(here, state.pseudo.multipliers),
         "multipliers": state.pseudo.multipliers,
-        "closure": jnp.max(jnp.abs(gaps), initial=0.0),
+        "closure": jnp.max(jnp.abs(system.mechanism.closure(here)), initial=0.0),
     }
 
 

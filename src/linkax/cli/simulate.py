@@ -41,7 +41,7 @@ from linkax.system import State, System
 DURATION = 2.0
 DT = 1e-3
 INTEGRATOR = "semi-implicit-euler"
-VARIATIONAL = "variational"
+VARIATIONAL, COMPOSITION = "variational", "composition"
 SPREAD = 0.1
 # A step count beyond this is a slip of the keyboard, and steps are counted in 32 bits.
 MOST_STEPS = 2**31 - 1
@@ -198,7 +198,9 @@ def _settings(arguments: argparse.Namespace, mechanism: Machine) -> Settings:
         dt = choice(arguments.dt, _positive("dt", said.dt), DT)
         known = _integrator(said.integrator)
     maximal = mechanism.system.mechanism is not None
-    integrator = choice(arguments.integrator, known, VARIATIONAL if maximal else INTEGRATOR)
+    # The file speaks of its own formulation; in another one its integrator may have no meaning.
+    fits = known if (known == VARIATIONAL) == maximal or known == COMPOSITION else None
+    integrator = choice(arguments.integrator, fits, VARIATIONAL if maximal else INTEGRATOR)
     # The end is at the duration, or at the first step beyond it; round-off is not a step.
     count = duration / dt
     steps = max(1, round(count) if abs(count - round(count)) < 1e-6 else int(count) + 1)
@@ -222,9 +224,9 @@ def _settings(arguments: argparse.Namespace, mechanism: Machine) -> Settings:
 def _method(name: str, mechanism: Machine) -> AbstractIntegrator:
     """The integrator of a name, for the formulation and the loads of the file."""
     maximal = mechanism.system.mechanism is not None
-    if maximal and name not in (VARIATIONAL, "composition"):
+    if maximal and name not in (VARIATIONAL, COMPOSITION):
         raise BadInput(
-            f"In maximal coordinates the integrator must be {VARIATIONAL} or composition, but is {name}."
+            f"In maximal coordinates the integrator must be {VARIATIONAL} or {COMPOSITION}, but is {name}."
         )
     if not maximal and name == VARIATIONAL:
         raise BadInput(
@@ -244,7 +246,7 @@ def _method(name: str, mechanism: Machine) -> AbstractIntegrator:
         return method
     if evaluation is not LoadEvaluation.LEFT and maximal:
         raise BadInput(
-            f"{mechanism.path}: [run] load_evaluation is {said}, but composition takes loads at the ends "
+            f"{mechanism.path}: [run] load_evaluation is {said}, but {COMPOSITION} takes loads at the ends "
             f"of its steps; use {VARIATIONAL}."
         )
     return INTEGRATORS[name]()
@@ -370,8 +372,19 @@ def _results(mechanism: Machine, outcome: Outcome, settings: str) -> dict[str, n
         "body_names": np.array(system.model.body_names, dtype=str),
         "coordinate_names": np.array(system.model.coordinate_names, dtype=str),
         "speed_names": np.array(system.model.speed_names, dtype=str),
+        "reaction_names": np.array(_reaction_names(mechanism), dtype=str),
         "settings": np.array(settings),
     }
+
+
+def _reaction_names(mechanism: Machine) -> list[str]:
+    """The joints that lock something, body by body, then the loops, as their reactions are listed."""
+    system = mechanism.system
+    if system.mechanism is None:
+        return []
+    pairs = zip(system.model.joint_names, system.model.topology.joints, strict=True)
+    joints = [name for name, joint in pairs if joint.locked_rows()]
+    return [*joints, *(loop.name for loop in mechanism.description.loops)]
 
 
 def _write(

@@ -12,9 +12,10 @@ from jaxtyping import Array, Float, PyTree
 from linkax.math.rotations import quaternion_multiply
 from linkax.math.stacks import apply, dot
 from linkax.maximal.bodies import Bodies, State, poses, with_ground
+from linkax.maximal.joint_rows import JointRows
 from linkax.maximal.linear import dense_gradient
 from linkax.maximal.loads import NO_LOADS, AbstractLoad, FunctionLoad
-from linkax.maximal.rows import NO_CONSTRAINTS, Constraints, FunctionRows, in_order
+from linkax.maximal.rows import NO_CONSTRAINTS, Constraints, FunctionRows, in_order, of_bodies
 from linkax.maximal.settings import LinearSolver, Settings
 
 
@@ -34,6 +35,22 @@ class Mechanism(eqx.Module):
         at = with_ground(poses(state.position, state.orientation))
         rows = self.constraints.residual(state.t, at)
         return self.constraints.stacked(rows, state.position.dtype)
+
+    def reactions(self, state: State, multipliers: Float[Array, " m"]) -> Float[Array, "joints 6"]:
+        """[moment about the joint's centre; force] on the child of each joint and loop, world axes.
+
+        The parent feels the opposite about the same point. Rows that are no joints (prescribed motions,
+        couplings, functions) are left out.
+        """
+        at = with_ground(poses(state.position, state.orientation))
+        found = [
+            group.reaction(state.t, of_bodies(at, group.bodies), rows)
+            for group, rows in zip(
+                self.constraints.groups, self.constraints.split(multipliers), strict=True
+            )
+            if isinstance(group, JointRows)
+        ]
+        return jnp.concatenate([jnp.zeros((0, 6), multipliers.dtype), *found])
 
 
 def mechanism_of(

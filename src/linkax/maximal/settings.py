@@ -25,8 +25,8 @@ class LoadEvaluation(enum.Enum):
     LEFT = "left"  # at the state that the step starts from
     IMPLICIT = "implicit"  # at the state that it ends in
     MIDPOINT = "midpoint"  # half way between both
-    # Beyond document 002. An impulse joins two intervals at a point: a load on positions belongs there, one on
-    # velocities half way between the two averages. The other modes are off by half a step for one or both.
+    # Beyond document 002. An impulse joins two intervals at a point: a load on positions belongs there, one
+    # on velocities half way between the two averages. The other modes are off by half a step for one or both.
     CENTRED = (
         "centred"  # positions at the start, velocities half way: order 2 for springs and dampers
     )
