@@ -1,4 +1,4 @@
-"""Every config of a tree runs, completes, and moves as it should: reference values, conservation, convergence."""
+"""Every config of a tree runs and moves as it should: reference values, conservation, convergence."""
 
 import functools
 import tempfile

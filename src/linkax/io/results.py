@@ -6,8 +6,9 @@ Keys and shapes, time-major; in a batch all but the names and the settings lead 
 (points, bodies, 4), quaternions w x y z, body to world, continuous in time; `angular_velocity`
 (points, bodies, 3) in body axes; `multipliers` (points, rows); `reactions` (points, joints, 6), the
 wrench [moment about its centre; force] of each joint and loop on its child, world axes, named by
-`reaction_names`; `closure` (points,), the largest residual of joints and loops; `energy`
-(points, 2), kinetic and potential [J]; `marker/NAME` (points, 3); `status` (), zero where the run completed; `status_sentence` (); `completed_steps` (); `body_names`,
+`reaction_names`; `closure` (points,), the largest residual of
+joints and loops; `energy` (points, 2), kinetic and potential [J]; `marker/NAME` (points, 3); `status` (),
+zero where the run completed; `status_sentence` (); `completed_steps` (); `body_names`,
 `coordinate_names`, `speed_names`; `settings` (), JSON.
 """
 
