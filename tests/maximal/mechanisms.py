@@ -29,7 +29,7 @@ def joint_rows(
         child_rotation=upright if child_rotation is None else child_rotation,
         pitch=jnp.zeros(k),
         bodies=tuple(bodies),
-        joint=joint,
+        joints=(joint,) * k,
     )
 
 

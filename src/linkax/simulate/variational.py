@@ -10,6 +10,7 @@ from linkax.maximal.discrete import Exponential
 from linkax.maximal.joint_loads import JointLoads
 from linkax.maximal.momentum_step import momentum_advance
 from linkax.maximal.reactions import accelerations
+from linkax.maximal.tangent import inertial, tangent_motion
 from linkax.maximal.tree import to_maximal, to_tree
 from linkax.simulate.base import AbstractIntegrator
 from linkax.simulate.status import Status
@@ -20,8 +21,8 @@ class Variational(AbstractIntegrator):
     """Order 2, symplectic, constraints closed at every step: for systems in maximal coordinates.
 
     Between steps the state's `v` are averages over the interval passed; at saved points they are
-    instantaneous, from the momenta before and after (document 002's look-ahead), and `State.pseudo` has the
-    multipliers. Source: `linkax.maximal.simulate`.
+    instantaneous, from the momenta before and after (document 002's look-ahead) without what the joints
+    forbid, and `State.pseudo` has the multipliers. Source: `linkax.maximal.simulate`.
     """
 
     settings: maximal.Settings = eqx.field(static=True, default=maximal.Settings())
@@ -48,12 +49,15 @@ class Variational(AbstractIntegrator):
     def report(self, system, state, controls, dt):
         """Instantaneous speeds and the coming interval's multipliers, by a step that is not committed."""
         here = _at_time(state)
-        _, multipliers, info = maximal.advance(
-            _driven(system, state, controls), here, dt, self.settings
-        )
-        return _shown(
-            system, state, here, info.point_velocity, info.point_angular_velocity, multipliers
-        )
+        mechanism = _driven(system, state, controls)
+        _, multipliers, info = maximal.advance(mechanism, here, dt, self.settings)
+        mean = jnp.concatenate([info.point_angular_velocity, info.point_velocity], axis=-1)
+        # The mean of the momenta leaves the joints' freedoms by h^2. It is brought back by an impulse of the
+        # constraints, as in RATTLE, and keeps its sum; tree speeds of the mean itself would lose momentum.
+        again = here.averaged & info.converged
+        onto = tangent_motion(mechanism, here, inertial(mechanism, mean), self.settings, again)
+        shown = jnp.where(onto.converged, onto.value.motion, mean)
+        return _shown(system, state, here, shown[:, 3:], shown[:, :3], multipliers)
 
     def symmetric(self):
         """The same positions with momenta carried between steps."""

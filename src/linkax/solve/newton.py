@@ -57,7 +57,11 @@ class _Search(NamedTuple):
 def root(
     equations: Equations, y0: PyTree[Array], args: PyTree[Array], budget: Budget, active=True
 ) -> Root:
-    """The root near y0, with derivatives with respect to `args` in both modes and of any order.
+    """The root near y0, with derivatives with respect to `args` in both modes.
+
+    Outside of loops modes may follow each other in any order. In the steps of a `lax.scan` one of them may
+    be reverse, before or after forward ones: `jax.hessian` works, reverse over reverse does not, as a scan
+    forgets the rule of what it has differentiated in reverse mode.
 
     The derivative with respect to y0 is zero. A lane that is not `active` takes no iteration and counts as
     not converged; neither it nor one that fails changes the others of its batch, and derivatives of a root

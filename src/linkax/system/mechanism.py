@@ -50,8 +50,8 @@ def mechanism_of_parts(parts: Assembly, name: str) -> Built:
     """The Mechanism of an assembled description, closed: bodies are moved where loops gape.
 
     Raises:
-        ValueError: where the loops cannot be closed near the coordinates given, and for mimic joints and
-            armature, which rows between two bodies cannot express.
+        ValueError: where the loops cannot be closed near the coordinates given, for mimic joints and
+            armature, which rows between two bodies cannot express, and for bodies without mass or inertia.
     """
     model = parts.model
     _check_expressible(model, name)
@@ -76,6 +76,14 @@ def _check_expressible(model: Model, name: str) -> None:
             f"`{speed}` of `{name}` has armature (reflected rotor inertia), which no body in maximal "
             'coordinates carries; set it to zero or use formulation="tree".'
         )
+    inertia = np.asarray(model.inertia)
+    lowest = np.linalg.eigvalsh(0.5 * (inertia + np.swapaxes(inertia, 1, 2)))[:, 0]
+    for body, mass, moment in zip(model.body_names, np.asarray(model.mass), lowest, strict=True):
+        if not (mass > 0.0 and moment > 0.0):
+            raise ValueError(
+                f"Body `{body}` of `{name}` has mass {mass:g} and smallest principal moment {moment:g}, but "
+                'in maximal coordinates both must be positive; use formulation="tree".'
+            )
 
 
 # --- rows ---
