@@ -27,10 +27,14 @@ TARGETS = {  # the options of each script that ask for the cases with a target, 
     "rollouts": f"{ROBOTS} --batch 1024 --precision 64 --engines linkax linkax-batched plain mujoco frax",
     "rollout_gradients": "--models g1 --batch 64 --precision 32 --engines linkax linkax-batched plain frax",
     "growth": "--batch 1024",
+    "four_bar": "",
+    "variational_growth": "",
+    "energy": "",
+    "long_run": "",
     "memory": "--models g1 --batch 64 --precision 32 --engines linkax linkax-batched plain frax",
 }
 SCRIPTS = tuple(TARGETS)
-PACKAGES = ("jax", "pin", "mujoco", "mujoco-mjx", "brax", "frax", "jaxsim")
+PACKAGES = ("jax", "pin", "mujoco", "mujoco-mjx", "brax", "frax", "jaxsim", "exudyn")
 HEAD = """# Benchmarks
 
 Written by `python benchmarks/everything.py docs/benchmarks.md{option}`, on {cpu}, {cores} cores,

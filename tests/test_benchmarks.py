@@ -15,23 +15,49 @@ import linkax as lx
 
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
-MODULES = {"everything", "harness", "robots"}
+MODULES = {"bars", "everything", "harness", "robots"}
 SCRIPTS = sorted(p.stem for p in FOLDER.glob("*.py") if p.stem not in MODULES)
 SMALL = ["--models", "chain3", "--batch", "4"]
 TABLES = [*SMALL, "--precision", "64", "--rounds", "2", "--engines", "linkax"]
 OPTIONS = {
     "compile_time": SMALL,
+    "energy": [
+        "--methods",
+        "variational",
+        "--seconds",
+        "0.1",
+        "--tumbling-seconds",
+        "0.1",
+        "--steps",
+        "1e-2",
+    ],
     "forward_dynamics": [*TABLES, "plain", "linkax-batched", "pinocchio"],
+    "four_bar": ["--engines", "linkax", "--batch", "4", "--seconds", "0.05", "--rounds", "2"],
     "growth": ["--batch", "4", "--precision", "64", "--rounds", "2", "--engines", "linkax"],
     "latency": [*TABLES, "plain"],
+    "long_run": ["--steps", "200", "--precision", "64"],
+    "variational_growth": [
+        "--links",
+        "2",
+        "3",
+        "--batch",
+        "1",
+        "--solvers",
+        "block-sparse",
+        "--without-exudyn",
+    ],
 }
 SAYS = {
     "compile_time": ("chain3", "gradient"),
+    "energy": ("double pendulum", "tumbling body", "variational"),
+    "four_bar": ("closure", "4 at once", "k steps/s"),
     "latency": (" us ", "plain", "1.00x"),
     "growth": ("chain of 100 / chain of 10",),
     "gradient_cost": ("gradient / value",),
+    "long_run": ("all found", "trend", "closure"),
     "memory": ("MB",),
     "forward_dynamics": ("plain", "pinocchio", "1.00x"),
+    "variational_growth": ("chain of 3 / chain of 2", "block-sparse"),
 }
 
 
