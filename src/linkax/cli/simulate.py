@@ -30,18 +30,16 @@ from linkax.cli.arguments import (
     unwritable,
     whole_number,
 )
+from linkax.cli.methods import INTEGRATOR, default, fitting, known_integrator, method
 from linkax.cli.run import Outcome, Plan, run, saved_bytes
 from linkax.io import write_results
-from linkax.maximal import LoadEvaluation, Settings as StepSettings
 from linkax.model import RunDescription
-from linkax.simulate import INTEGRATORS, AbstractIntegrator, Variational
+from linkax.simulate import INTEGRATORS
 from linkax.system import State, System
 
 
 DURATION = 2.0
 DT = 1e-3
-INTEGRATOR = "semi-implicit-euler"
-VARIATIONAL, COMPOSITION = "variational", "composition"
 SPREAD = 0.1
 # A step count beyond this is a slip of the keyboard, and steps are counted in 32 bits.
 MOST_STEPS = 2**31 - 1
@@ -196,11 +194,8 @@ def _settings(arguments: argparse.Namespace, mechanism: Machine) -> Settings:
     with input_errors(f"{mechanism.path}: [run] "):
         duration = choice(arguments.duration, _positive("duration", said.duration), DURATION)
         dt = choice(arguments.dt, _positive("dt", said.dt), DT)
-        known = _integrator(said.integrator)
-    maximal = mechanism.system.mechanism is not None
-    # The file speaks of its own formulation; in another one its integrator may have no meaning.
-    fits = known if (known == VARIATIONAL) == maximal or known == COMPOSITION else None
-    integrator = choice(arguments.integrator, fits, VARIATIONAL if maximal else INTEGRATOR)
+        known = known_integrator(said.integrator)
+    integrator = choice(arguments.integrator, fitting(known, mechanism), default(mechanism))
     # The end is at the duration, or at the first step beyond it; round-off is not a step.
     count = duration / dt
     steps = max(1, round(count) if abs(count - round(count)) < 1e-6 else int(count) + 1)
@@ -210,7 +205,7 @@ def _settings(arguments: argparse.Namespace, mechanism: Machine) -> Settings:
             f"at most {MOST_STEPS} can be counted."
         )
     save_every = choice(arguments.save_every, said.save_every, 1)
-    plan = Plan(dt, steps, min(save_every, steps), _method(integrator, mechanism))
+    plan = Plan(dt, steps, min(save_every, steps), method(integrator, mechanism))
     return Settings(
         plan,
         duration,
@@ -221,49 +216,10 @@ def _settings(arguments: argparse.Namespace, mechanism: Machine) -> Settings:
     )
 
 
-def _method(name: str, mechanism: Machine) -> AbstractIntegrator:
-    """The integrator of a name, for the formulation and the loads of the file."""
-    maximal = mechanism.system.mechanism is not None
-    if maximal and name not in (VARIATIONAL, COMPOSITION):
-        raise BadInput(
-            f"In maximal coordinates the integrator must be {VARIATIONAL} or {COMPOSITION}, but is {name}."
-        )
-    if not maximal and name == VARIATIONAL:
-        raise BadInput(
-            f"The integrator {VARIATIONAL} needs --formulation maximal, but {mechanism.path} is run in the "
-            f"{mechanism.system.formulation} formulation."
-        )
-    said = mechanism.description.run.load_evaluation
-    if said is None:
-        return INTEGRATORS[name]()
-    with input_errors(f"{mechanism.path}: [run] load_evaluation: "):
-        try:
-            evaluation = LoadEvaluation(one_of([m.value for m in LoadEvaluation], "mode")(said))
-        except argparse.ArgumentTypeError as error:
-            raise ValueError(f"{error}") from error
-    method = Variational(StepSettings(load_evaluation=evaluation))
-    if name == VARIATIONAL:
-        return method
-    if evaluation is not LoadEvaluation.LEFT and maximal:
-        raise BadInput(
-            f"{mechanism.path}: [run] load_evaluation is {said}, but {COMPOSITION} takes loads at the ends "
-            f"of its steps; use {VARIATIONAL}."
-        )
-    return INTEGRATORS[name]()
-
-
 def _positive(key: str, value: float | None) -> float | None:
     if value is not None and not (math.isfinite(value) and value > 0.0):
         raise ValueError(f"{key} is {value:g}, but it must be a positive number of seconds.")
     return value
-
-
-def _integrator(name: str | None) -> str | None:
-    """The file's integrator is read by what reads the option."""
-    try:
-        return name and one_of(INTEGRATORS, "integrator")(name)
-    except argparse.ArgumentTypeError as error:
-        raise ValueError(f"{error}") from error
 
 
 def _check_moving(mechanism: Machine) -> None:

@@ -193,8 +193,27 @@ def simulate(
     """
     state = system.initial_state() if state is None else state
     _check_run(system, controls, steps, save_every)
-    real = state.q.dtype
     chosen = _default(system) if integrator is None else integrator
+    trajectory = _run(system, state, dt, steps, controls, chosen, save_every, analyses, callbacks)
+    if throw:
+        failed = trajectory.status != Status.completed
+        trajectory = trajectory.status.error_if(trajectory, failed)
+    return trajectory
+
+
+def _run(
+    system: System,
+    state: State,
+    dt: float | Float[Array, ""],
+    steps: int,
+    controls: ControlsLike,
+    chosen: AbstractIntegrator,
+    save_every: int,
+    analyses,
+    callbacks,
+) -> Trajectory:
+    """`simulate` of checked arguments."""
+    real = state.q.dtype
     state = chosen.prepare(system, state)
     one = _advance(system, chosen, controls, callbacks, state.t, jnp.asarray(dt, real))
     table = None if controls is None or callable(controls) else jnp.asarray(controls, real)
@@ -216,7 +235,7 @@ def simulate(
     # After the run and one by one: what a method and the analyses make of a point is compiled once, and takes
     # the memory of one point.
     states, reports = lax.map(report, saved)
-    trajectory = Trajectory(
+    return Trajectory(
         t=states.t,
         q=states.q,
         v=states.v,
@@ -227,9 +246,6 @@ def simulate(
         pseudo=states.pseudo,
         analyses=reports,
     )
-    if throw:
-        trajectory = carry.status.error_if(trajectory, carry.status != Status.completed)
-    return trajectory
 
 
 def _check_run(system: System, controls: ControlsLike, steps: int, save_every: int) -> None:

@@ -1,0 +1,60 @@
+"""The integrator of a run: what the shell or the file names, in the formulation and with its loads."""
+
+import argparse
+
+from linkax.cli.arguments import BadInput, Machine, input_errors, one_of
+from linkax.maximal import LoadEvaluation, Settings
+from linkax.simulate import INTEGRATORS, AbstractIntegrator, Variational
+
+
+INTEGRATOR = "semi-implicit-euler"
+VARIATIONAL, COMPOSITION = "variational", "composition"
+
+
+def default(mechanism: Machine) -> str:
+    """The integrator where none is named."""
+    return INTEGRATOR if mechanism.system.mechanism is None else VARIATIONAL
+
+
+def fitting(name: str | None, mechanism: Machine) -> str | None:
+    """The file's integrator, unless it speaks of another formulation than the one asked for."""
+    maximal = mechanism.system.mechanism is not None
+    return name if name == COMPOSITION or (name == VARIATIONAL) == maximal else None
+
+
+def known_integrator(name: str | None) -> str | None:
+    """The file's integrator is read by what reads the option."""
+    try:
+        return name and one_of(INTEGRATORS, "integrator")(name)
+    except argparse.ArgumentTypeError as error:
+        raise ValueError(f"{error}") from error
+
+
+def method(name: str, mechanism: Machine) -> AbstractIntegrator:
+    """The integrator of a name, for the formulation and the loads of the file."""
+    maximal = mechanism.system.mechanism is not None
+    if maximal and name not in (VARIATIONAL, COMPOSITION):
+        raise BadInput(
+            f"In maximal coordinates the integrator must be {VARIATIONAL} or {COMPOSITION}, but is {name}."
+        )
+    if not maximal and name == VARIATIONAL:
+        raise BadInput(
+            f"The integrator {VARIATIONAL} needs --formulation maximal, but {mechanism.path} is run in the "
+            f"{mechanism.system.formulation} formulation."
+        )
+    said = mechanism.description.run.load_evaluation
+    if said is None:
+        return INTEGRATORS[name]()
+    with input_errors(f"{mechanism.path}: [run] load_evaluation: "):
+        try:
+            evaluation = LoadEvaluation(one_of([m.value for m in LoadEvaluation], "mode")(said))
+        except argparse.ArgumentTypeError as error:
+            raise ValueError(f"{error}") from error
+    if name == VARIATIONAL:
+        return Variational(Settings(load_evaluation=evaluation))
+    if evaluation is not LoadEvaluation.LEFT and maximal:
+        raise BadInput(
+            f"{mechanism.path}: [run] load_evaluation is {said}, but {COMPOSITION} takes loads at the ends "
+            f"of its steps; use {VARIATIONAL}."
+        )
+    return INTEGRATORS[name]()
