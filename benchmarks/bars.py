@@ -331,7 +331,7 @@ def exudyn_chain(mechanism, position, orientation):
     rows = mechanism.constraints.groups[0]
     R = np.asarray(poses(position, orientation).rotation)
     axis = np.asarray(rows.child_rotation)[:, :, 2]
-    gravity = np.asarray(mechanism.loads.loads[0].gravity).tolist()
+    gravity = np.asarray(mechanism.loads.parts[0].gravity).tolist()
     container = exudyn.SystemContainer()
     system = container.AddSystem()
     bodies = []
