@@ -36,7 +36,7 @@ FILES = {
     "kind.toml": GOOD.replace("revolute", "revolut"),
     "zero_dt.toml": "[run]\ndt = 0.0\n" + GOOD,
     "method.toml": '[run]\nintegrator = "runge-kuta4"\n' + GOOD,
-    "planned.toml": '[run]\nformulation = "maximal"\n' + GOOD,
+    "planned.toml": '[run]\nformulation = "embedded"\n' + GOOD,
     "still.urdf": '<robot name="r"><link name="a"/></robot>',
     "huge.npz": "not an archive",
 }
@@ -69,7 +69,7 @@ CASES = {
     "unknown joint type": (["simulate", "kind.toml"], "did you mean `revolute`"),
     "dt of the file": (["simulate", "zero_dt.toml"], "zero_dt.toml: [run] dt is 0, but it must be"),
     "integrator of the file": (["simulate", "method.toml"], "did you mean `runge-kutta4`"),
-    "formulation of the file": (["simulate", "planned.toml"], '"maximal" is not available yet'),
+    "formulation of the file": (["simulate", "planned.toml"], '"embedded" is not available yet'),
     "nothing moves": (["simulate", "still.urdf"], "still.urdf: nothing in it moves"),
     "unknown integrator": (
         ["simulate", "good.toml", "--integrator", "euler"],

@@ -65,6 +65,8 @@ SHAPES = {
     "com_velocity": (POINTS, 2, 3),
     "angular_velocity": (POINTS, 2, 3),
     "multipliers": (POINTS, 0),
+    "reactions": (POINTS, 0, 6),
+    "reaction_names": (0,),
     "closure": (POINTS,),
     "energy": (POINTS, 2),
     "marker/tip": (POINTS, 3),

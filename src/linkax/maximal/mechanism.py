@@ -36,6 +36,14 @@ class Mechanism(eqx.Module):
         rows = self.constraints.residual(state.t, at)
         return self.constraints.stacked(rows, state.position.dtype)
 
+    def gradient(self, state: State) -> Float[Array, "m n 6"]:
+        """The rows' derivatives: [turns of each body in its axes; displacements in world axes]."""
+        at = with_ground(poses(state.position, state.orientation))
+        found = self.constraints.gradient(state.t, at)
+        if not found:
+            return jnp.zeros((0, self.bodies.n, 6), state.position.dtype)
+        return dense_gradient(self.constraints, found, self.bodies.n)
+
     def reactions(self, state: State, multipliers: Float[Array, " m"]) -> Float[Array, "joints 6"]:
         """[moment about the joint's centre; force] on the child of each joint and loop, world axes.
 
@@ -150,20 +158,18 @@ def _differences(constraint, settings: Settings):
     return jacobian
 
 
-def redundant(mechanism: Mechanism, state: State, tolerance: float) -> bool:
-    """Whether rows follow from others at a state, whose numbers must be known."""
-    constraints, bodies = mechanism.constraints, mechanism.bodies
-    if constraints.count == 0:
+def redundant(bodies: Bodies, gradient: Float[Array, "m n 6"], tolerance: float) -> bool:
+    """Whether rows follow from others, by their gradients, whose numbers must be known."""
+    if gradient.shape[0] == 0:
         return False
-    at = with_ground(poses(state.position, state.orientation))
-    whole = dense_gradient(constraints, constraints.gradient(state.t, at), bodies.n)
     # In units in which a body's kinetic energy is a sum of squares: kilograms and metres do not count.
     spread = np.linalg.cholesky(np.linalg.inv(np.asarray(bodies.inertia, float)))
-    turning = np.einsum("mni,nij->mnj", np.asarray(whole[..., :3], float), spread)
+    turning = np.einsum("mni,nij->mnj", np.asarray(gradient[..., :3], float), spread)
     pushing = (
-        np.asarray(whole[..., 3:], float) / np.sqrt(np.asarray(bodies.mass, float))[None, :, None]
+        np.asarray(gradient[..., 3:], float)
+        / np.sqrt(np.asarray(bodies.mass, float))[None, :, None]
     )
-    rows = np.concatenate([turning, pushing], axis=-1).reshape(constraints.count, -1)
+    rows = np.concatenate([turning, pushing], axis=-1).reshape(len(gradient), -1)
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     values = np.linalg.svd(rows, compute_uv=False)
     return len(values) < len(rows) or bool(values[-1] < tolerance * values[0])
