@@ -129,7 +129,7 @@ def _frames(model: Model, loop: JointDescription) -> dict[str, Any]:
     }
 
 
-def _canonical(loop: JointDescription) -> np.ndarray:
+def _canonical(loop: JointDescription) -> jax.Array | np.ndarray:
     """From the type's own frame to F: z onto the axis, or x and y onto a universal joint's two."""
     if loop.axis is not None and loop.axis2 is not None:
         x, y = np.asarray(loop.axis), np.asarray(loop.axis2)
@@ -137,7 +137,7 @@ def _canonical(loop: JointDescription) -> np.ndarray:
     if not JOINTS[loop.type].uses_axis:
         return np.eye(3)
     axis = (0.0, 0.0, 1.0) if loop.axis is None else loop.axis
-    return np.asarray(aligned(jnp.asarray([axis])))[0]
+    return aligned(jnp.asarray([axis]))[0]
 
 
 def _loop(model: Model, loop: JointDescription) -> mx.JointRows:
