@@ -66,7 +66,6 @@ SHAPES = {
     "angular_velocity": (POINTS, 2, 3),
     "multipliers": (POINTS, 0),
     "reactions": (POINTS, 0, 6),
-    "reaction_names": (0,),
     "closure": (POINTS,),
     "energy": (POINTS, 2),
     "marker/tip": (POINTS, 3),
@@ -75,6 +74,7 @@ SHAPES = {
     "completed_steps": (),
 }
 SHARED = {"body_names": (2,), "coordinate_names": (5,), "speed_names": (4,), "settings": ()}
+SHARED |= {"reaction_names": (0,)}
 
 
 def test_the_result_file_holds_every_key_in_its_shape(single):

@@ -31,7 +31,7 @@ def sample(results: Mapping[str, np.ndarray], lane: int) -> dict[str, np.ndarray
         return dict(results)
     if not 0 <= lane < len(times):
         raise BadInput(f"There is no lane {lane}: they run from 0 to {len(times) - 1}.")
-    shared = ("body_names", "coordinate_names", "speed_names", "settings")
+    shared = ("body_names", "coordinate_names", "speed_names", "reaction_names", "settings")
     return {key: value if key in shared else value[lane] for key, value in results.items()}
 
 
