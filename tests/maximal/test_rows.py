@@ -189,7 +189,7 @@ def test_coupled_bodies_move_together_under_every_solver():
     two = jnp.repeat(EYE, 2, axis=0)
     zero = jnp.zeros((2, 3))
     hinges = mx.JointRows(
-        zero, two, zero, two, jnp.zeros(2), ((-1, 0), (-1, 1)), JOINTS["revolute"]
+        zero, two, zero, two, jnp.zeros(2), ((-1, 0), (-1, 1)), (JOINTS["revolute"],) * 2
     )
     gear = mx.CouplingRows(
         leader=mx.JointFrames(**PLAIN),
