@@ -22,13 +22,16 @@ def test_the_first_screen_holds_the_two_commands():
 @pytest.mark.slow
 def test_the_example_runs(monkeypatch):
     monkeypatch.chdir(ROOT)
-    (block,) = re.findall(r"```python\n(.*?)```", TEXT, re.S)
+    first, second = re.findall(r"```python\n(.*?)```", TEXT, re.S)
     namespace: dict = {}
-    exec(compile(block, "README.md", "exec"), namespace)
+    exec(compile(first, "README.md", "exec"), namespace)
     assert abs(namespace["a"]).max() < 1e-10  # held against gravity, nothing moves
     assert namespace["run"].q.shape == (51, 6)
     assert namespace["gradient"].shape == (6,)
     assert namespace["batch"].shape == (1, 6)
+    exec(compile(second, "README.md", "exec"), namespace)
+    assert namespace["torque"].shape == (1001,)
+    assert abs(namespace["torque"][200] + 398.65525) < 1e-4
 
 
 def test_the_files_it_points_to_exist():

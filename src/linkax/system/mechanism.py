@@ -33,8 +33,9 @@ from linkax.model.description import GROUND
 
 # Singular values of the rows' gradients below this fraction of the largest mean redundant rows.
 REDUNDANT = 1e-9
-# How far joints and loops of a description may gape before they are closed by moving the bodies [m or rad].
-GAPE = 1e-10
+# How far joints and loops of a description may gape before they are closed by moving the bodies [m or rad],
+# and in how many roundings of the precision, where that is more.
+GAPE, ROUNDINGS = 1e-10, 1e3
 
 
 class Built(eqx.Module):
@@ -273,7 +274,8 @@ def _closed(mechanism: mx.Mechanism, model: Model, q, v, name: str) -> Built:
     notes: list[str] = []
     gaps, speeds, gradient = _survey(mechanism, start)
     gape = _largest(gaps)
-    if gape > GAPE:
+    allowed = max(GAPE, ROUNDINGS * float(jnp.finfo(model.dtype).eps))
+    if gape > allowed:
         found = mx.assemble(mechanism, start)
         if not bool(found.converged):
             raise ValueError(
@@ -288,7 +290,7 @@ def _closed(mechanism: mx.Mechanism, model: Model, q, v, name: str) -> Built:
         )
     unmet = _largest(speeds)
     speed = 1.0 + _largest(start.velocity) + _largest(start.angular_velocity)
-    if unmet > GAPE * speed:
+    if unmet > allowed * speed:
         start = mx.project_velocities(mechanism, start)
         notes.append(
             f"The initial speeds open the loops at {unmet:.2g} m/s (or rad/s); the run starts from the "
