@@ -84,7 +84,7 @@ def linkax(solver: str):
         return compiled(at_once, (states,))
 
     single = lambda steps: compiled(lambda s: run(s, steps), (start,))
-    # On several devices of one processor LAPACK's batched calls, which dense solves are, can wait for ever.
+    # A run with batched dense solves on two devices once stood still for minutes; the cause was not found.
     return Entry(single, motion, batch if solver == "BLOCK_SPARSE" else None)
 
 

