@@ -326,7 +326,7 @@ def exudyn_chain(mechanism, position, orientation):
     import exudyn
     from exudyn import utilities
 
-    from linkax.maximal.bodies import poses
+    from linkax.kinematics.bodies import poses
 
     rows = mechanism.constraints.groups[0]
     R = np.asarray(poses(position, orientation).rotation)

@@ -12,9 +12,8 @@ from machines import compiled, rotated
 
 import linkax as lx
 from linkax import maximal as mx
-from linkax.maximal.bodies import poses, with_ground
+from linkax.kinematics.bodies import of_bodies, poses, with_ground
 from linkax.maximal.reactions import accelerations
-from linkax.maximal.rows import of_bodies
 from linkax.model import BodyDescription, Description, JointDescription
 from linkax.model.description import Placement
 

@@ -20,7 +20,9 @@ from mechanisms import (
 )
 
 import linkax as lx
+from linkax.constraints.rows import dense_gradient
 from linkax.joints import Revolute, Spherical, Universal
+from linkax.kinematics.bodies import poses, with_ground
 from linkax.math.stacks import rotations
 from linkax.maximal import (
     AssemblyStatus,
@@ -33,8 +35,6 @@ from linkax.maximal import (
     project_velocities,
     velocity_residual,
 )
-from linkax.maximal.bodies import poses, with_ground
-from linkax.maximal.linear import dense_gradient
 from linkax.maximal.mechanism import mechanism_of
 from linkax.maximal.settings import DEFAULTS
 

@@ -11,8 +11,8 @@ from machines import compiled
 
 import linkax as lx
 from linkax import maximal as mx
-from linkax.maximal import rows as row_groups
-from linkax.maximal.bodies import poses, with_ground
+from linkax.constraints import rows as row_groups
+from linkax.kinematics.bodies import poses, with_ground
 
 
 EXACT = {"rtol": 0, "atol": 1e-12}

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from linkax.joints import AbstractJoint
 from linkax.math.materialise import materialise
 from linkax.math.scalar import Scalar, add, is_zero, multiply
-from linkax.model import coordinates
+from linkax.model.abstract import AbstractModel
 from linkax.model.constants import (
     Columns,
     Constants,
@@ -167,7 +167,7 @@ def push_lanes(
 
 
 def inverse_dynamics(
-    model: Model,
+    model: AbstractModel,
     q: Float[Array, " nq"],
     v: Float[Array, " nv"],
     a: Float[Array, " nv"],
@@ -185,41 +185,34 @@ def inverse_dynamics(
     Source: Luh, Walker, Paul 1980; Featherstone 2008, section 5.3.
     """
     q, v, a, wrenches = conform(model, q=q, v=v, a=a, wrenches=wrenches)
-    t = model.topology
     tau = tree_inverse_dynamics(
-        model,
-        coordinates.expand(t, q, model.ratio, model.offset, "nq"),
-        coordinates.expand(t, v, model.ratio, None, "nv"),
-        coordinates.expand(t, a, model.ratio, None, "nv"),
+        model.tree,
+        model.tree_coordinates(q),
+        model.tree_speeds(q, v),
+        model.tree_accelerations(q, v, a),
         wrenches,
     )
-    return coordinates.project(t, tau, model.ratio)
+    return model.project(q, tau)
 
 
 def bias_force(
-    model: Model,
+    model: AbstractModel,
     q: Float[Array, " nq"],
     v: Float[Array, " nv"],
     wrenches: Float[Array, "nb 6"] | None = None,
 ) -> Float[Array, " nv"]:
     """The part of the inverse dynamics without accelerations: velocity terms and gravity."""
     q, v, wrenches = conform(model, q=q, v=v, wrenches=wrenches)
-    t = model.topology
+    # What the dependent joints of an embedded loop do while the independent speeds stay as they are.
+    turning = None if model.nodes is None else model.tree_accelerations(q, v, None)
     tau = tree_inverse_dynamics(
-        model,
-        coordinates.expand(t, q, model.ratio, model.offset, "nq"),
-        coordinates.expand(t, v, model.ratio, None, "nv"),
-        None,
-        wrenches,
+        model.tree, model.tree_coordinates(q), model.tree_speeds(q, v), turning, wrenches
     )
-    return coordinates.project(t, tau, model.ratio)
+    return model.project(q, tau)
 
 
-def gravity_force(model: Model, q: Float[Array, " nq"]) -> Float[Array, " nv"]:
+def gravity_force(model: AbstractModel, q: Float[Array, " nq"]) -> Float[Array, " nv"]:
     """The generalised forces that hold the model still at q: `bias_force` at v = 0."""
     (q,) = conform(model, q=q)
-    t = model.topology
-    tree_q = coordinates.expand(t, q, model.ratio, model.offset, "nq")
-    return coordinates.project(
-        t, tree_inverse_dynamics(model, tree_q, None, None, None), model.ratio
-    )
+    tau = tree_inverse_dynamics(model.tree, model.tree_coordinates(q), None, None, None)
+    return model.project(q, tau)

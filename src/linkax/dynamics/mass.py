@@ -6,7 +6,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from linkax.kinematics.jacobians import composite_momenta, motion_columns
-from linkax.model import coordinates
+from linkax.model.abstract import AbstractModel
 from linkax.model.inputs import conform
 from linkax.model.model import Model
 from linkax.model.topology import Topology
@@ -65,14 +65,12 @@ def by_product(S: Entries, F: Entries) -> tuple[Array, Array]:
     return product, product.T
 
 
-def mass_matrix(model: Model, q: Float[Array, " nq"]) -> Float[Array, "nv nv"]:
+def mass_matrix(model: AbstractModel, q: Float[Array, " nq"]) -> Float[Array, "nv nv"]:
     """M(q), symmetric and positive definite, armature included.
 
     Source: the composite-rigid-body method (Walker, Orin 1982; Featherstone 2008, section 6.2), in world
     axes about the root body.
     """
     (q,) = conform(model, q=q)
-    t = model.topology
-    M = tree_mass_matrix(model, coordinates.expand(t, q, model.ratio, model.offset, "nq"))
-    once = coordinates.project(t, M, model.ratio)
-    return coordinates.project(t, once.T, model.ratio)
+    M = tree_mass_matrix(model.tree, model.tree_coordinates(q))
+    return model.project(q, model.project(q, M).T)

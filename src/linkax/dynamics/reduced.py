@@ -10,11 +10,11 @@ from jaxtyping import Array, Float
 
 from linkax.dynamics.inverse import bias_force
 from linkax.dynamics.mass import mass_matrix
-from linkax.model.model import Model
+from linkax.model.abstract import AbstractModel
 
 
 def reduced_solve(
-    model: Model, q: Float[Array, " nq"], b: Float[Array, " nv"]
+    model: AbstractModel, q: Float[Array, " nq"], b: Float[Array, " nv"]
 ) -> Float[Array, " nv"]:
     """(G^T M G)^-1 b."""
     if model.nv == 0:
@@ -23,7 +23,7 @@ def reduced_solve(
 
 
 def reduced_forward_dynamics(
-    model: Model,
+    model: AbstractModel,
     q: Float[Array, " nq"],
     v: Float[Array, " nv"],
     tau: Float[Array, " nv"],

@@ -11,7 +11,7 @@ from linkax.joints import AbstractJoint
 from linkax.math import quaternion
 from linkax.math.materialise import materialise
 from linkax.math.quaternion import Quaternion
-from linkax.model import coordinates
+from linkax.model.abstract import AbstractModel
 from linkax.model.constants import (
     constants_of,
     joint_frame_of,
@@ -167,7 +167,7 @@ def matrix(R: Mat3) -> Array:
 
 
 def kinematics(
-    model: Model,
+    model: AbstractModel,
     q: Float[Array, " nq"],
     v: Float[Array, " nv"] | None = None,
     a: Float[Array, " nv"] | None = None,
@@ -179,14 +179,14 @@ def kinematics(
         q, v, a: coordinates, speeds, rates of the speeds.
     """
     q, v, a = conform(model, q=q, v=v, a=a)
-    t = model.topology
     if v is None and a is not None:
         raise ValueError("Accelerations need speeds: `kinematics` got `a` without `v`.")
-    tree_q = coordinates.expand(t, q, model.ratio, model.offset, "nq")
-    tree_v = None if v is None else coordinates.expand(t, v, model.ratio, None, "nv")
-    tree_a = None if a is None else coordinates.expand(t, a, model.ratio, None, "nv")
-    frames = _in_body_order(model, body_frames(model, tree_q, tree_v, tree_a))
-    return _of_bodies(model, frames, transform_of(constants_of(model).frame))
+    tree = model.tree
+    tree_v = None if v is None else model.tree_speeds(q, v)
+    tree_a = None if a is None or v is None else model.tree_accelerations(q, v, a)
+    frames = body_frames(tree, model.tree_coordinates(q), tree_v, tree_a)
+    in_frame = transform_of(constants_of(tree).frame)
+    return _of_bodies(tree, _in_body_order(tree, frames), in_frame)
 
 
 def _in_body_order(model: Model, frames: list[_Frame]) -> _Frame:

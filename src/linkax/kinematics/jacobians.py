@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from linkax.joints import AbstractJoint
 from linkax.kinematics.frames import kinematics
 from linkax.math.materialise import materialise
-from linkax.model import coordinates
+from linkax.model.abstract import AbstractModel
 from linkax.model.constants import (
     constants_of,
     inertia_of,
@@ -119,11 +119,11 @@ def _split_columns(model: Model, motions: Motion) -> list[tuple[Motion, ...]]:
     ]
 
 
-def resolve(model: Model, body: str | int) -> tuple[int, int | None]:
+def resolve(model: AbstractModel, body: str | int) -> tuple[int, int | None]:
     """(body index, frame index or None) of a body or frame, by name or by body index."""
     if isinstance(body, str) and body not in model.body_names and body in model.frame_names:
         frame = model.frame_index(body)
-        return model.topology.frame_bodies[frame], frame
+        return model.tree.topology.frame_bodies[frame], frame
     if body == GROUND:
         return GROUND, None
     return model.body_index(body), None
@@ -141,7 +141,7 @@ def body_point(model: Model, frame: int | None, point: Point) -> Vec3:
 
 
 def jacobian(
-    model: Model, q: Float[Array, " nq"], body: str | int, point: Point = (0.0, 0.0, 0.0)
+    model: AbstractModel, q: Float[Array, " nq"], body: str | int, point: Point = (0.0, 0.0, 0.0)
 ) -> Float[Array, "6 nv"]:
     """The matrix that takes speeds to [angular velocity; velocity of a body-fixed point], world axes.
 
@@ -152,22 +152,22 @@ def jacobian(
         point: in the axes of that body or frame, from its origin [m].
     """
     (q,) = conform(model, q=q)
-    topology = model.topology
+    tree = model.tree
+    topology = tree.topology
     index, frame = resolve(model, body)
-    offset = body_point(model, frame, point)
+    offset = body_point(tree, frame, point)
     if index == GROUND:
-        return jnp.zeros((6, topology.nv), model.dtype)
-    tree_q = coordinates.expand(topology, q, model.ratio, model.offset, "nq")
-    columns = motion_columns(model, tree_q)
-    K = _pose_of(model, columns.poses, index)
-    at = K @ transform_of(tuple(c[index] for c in constants_of(model).frame))
+        return jnp.zeros((6, model.nv), model.dtype)
+    columns = motion_columns(tree, model.tree_coordinates(q))
+    K = _pose_of(tree, columns.poses, index)
+    at = K @ transform_of(tuple(c[index] for c in constants_of(tree).frame))
     arm = at.translation + at.rotation @ offset
     linear = columns.motions.linear + cross(columns.motions.angular, arm)
     rows = jnp.stack([*columns.motions.angular, *linear])
     path = topology.ancestors[index]
     moves = np.repeat([b in path for b in range(topology.nb)], topology.v_slots.width)
     full = jnp.where(moves, rows, 0.0)
-    return coordinates.project(topology, full.T, model.ratio).T
+    return model.project(q, full.T).T
 
 
 def _row(X: Transform, index: int) -> Transform:
@@ -182,7 +182,7 @@ def _pose_of(model: Model, poses: list[Transform], index: int) -> Transform:
 
 
 def jacobian_bias(
-    model: Model,
+    model: AbstractModel,
     q: Float[Array, " nq"],
     v: Float[Array, " nv"],
     body: str | int,
@@ -194,7 +194,7 @@ def jacobian_bias(
     """
     q, v = conform(model, q=q, v=v)
     index, frame = resolve(model, body)
-    at = body_point(model, frame, point)
+    at = body_point(model.tree, frame, point)
     if index == GROUND:
         return jnp.zeros((6,), model.dtype)
     k = kinematics(model, q, v, jnp.zeros_like(v))
@@ -207,14 +207,15 @@ def jacobian_bias(
     return jnp.stack([*alpha, *linear])
 
 
-def frame_poses(model: Model, q: Float[Array, " nq"]) -> tuple[Array, Array]:
+def frame_poses(model: AbstractModel, q: Float[Array, " nq"]) -> tuple[Array, Array]:
     """(rotations (nf, 3, 3), positions (nf, 3)) of all named frames in world axes."""
     k = kinematics(model, q)
-    bodies = [model.nb if b == GROUND else b for b in model.topology.frame_bodies]
+    tree = model.tree
+    bodies = [model.nb if b == GROUND else b for b in tree.topology.frame_bodies]
     R = jnp.concatenate([k.rotation, jnp.eye(3, dtype=model.dtype)[None]])
     p = jnp.concatenate([k.position, jnp.zeros((1, 3), model.dtype)])
     R, p = take(R, bodies), take(p, bodies)
     return (
-        product(R, rotations(model.frame_quaternion)),
-        p + product(R, model.frame_position[:, :, None])[:, :, 0],
+        product(R, rotations(tree.frame_quaternion)),
+        p + product(R, tree.frame_position[:, :, None])[:, :, 0],
     )

@@ -15,14 +15,14 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+from linkax.constraints.rows import Constraints, push
+from linkax.kinematics.bodies import Poses, State, poses, with_ground
 from linkax.math.rotations import quaternion_conjugate, quaternion_multiply
 from linkax.math.stacks import dot
 from linkax.maximal import linear
-from linkax.maximal.bodies import Poses, State, poses, with_ground
 from linkax.maximal.discrete import HalfSine, moved, turn_slope
 from linkax.maximal.interval import FLOOR, Unknowns, slack_for, through
 from linkax.maximal.mechanism import Mechanism
-from linkax.maximal.rows import Constraints
 from linkax.maximal.settings import Settings
 from linkax.maximal.shortest import Metric, System, check_fit, factorised, momenta, solved, tolerant
 from linkax.maximal.status import AssemblyStatus
@@ -298,7 +298,7 @@ def _unclosed(held, y: Unknowns, given: _Given):
     """(momentum (n, 6), rows (m,)) that vanish at the root."""
     end = _displaced(given, y.motion)
     rows = _rows(given.constraints, given.t, end)
-    pushed = linear.push(given.constraints, _directions(held, given), y.impulse, y.motion.shape[0])
+    pushed = push(given.constraints, _directions(held, given), y.impulse, y.motion.shape[0])
     return momenta(given.metric, y.motion) - pushed, rows
 
 

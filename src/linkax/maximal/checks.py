@@ -5,8 +5,8 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Bool
 
+from linkax.kinematics.bodies import Bodies, State
 from linkax.math.stacks import dot
-from linkax.maximal.bodies import Bodies, State
 
 
 def known(x) -> np.ndarray | None:

@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from linkax.kinematics.bodies import Poses, poses
 from linkax.math.rotations import quaternion_multiply, rotation_vector_to_quaternion
 from linkax.math.safe import (
     cubic_of_square,
@@ -27,7 +28,6 @@ from linkax.math.safe import (
     versine_of_square,
 )
 from linkax.math.stacks import apply, cross, dot, product, skew
-from linkax.maximal.bodies import Poses, poses
 
 
 def cosine(w: Float[Array, "n 3"], h: Float[Array, ""]) -> Float[Array, " n"]:

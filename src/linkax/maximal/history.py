@@ -9,12 +9,12 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from linkax.maximal.bodies import Bodies, State
+from linkax.constraints.rows import Constraints
+from linkax.forces.loads import AbstractLoad
+from linkax.kinematics.bodies import Bodies, State
 from linkax.maximal.checks import check_points, check_start, check_step, valid
 from linkax.maximal.interval import ROOT
-from linkax.maximal.loads import AbstractLoad
 from linkax.maximal.mechanism import Mechanism, mechanism_of
-from linkax.maximal.rows import Constraints
 from linkax.maximal.settings import DEFAULTS, Settings
 from linkax.maximal.status import Status
 from linkax.maximal.step import advance

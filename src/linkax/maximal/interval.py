@@ -18,10 +18,11 @@ import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Float
 
+from linkax.constraints.rows import push
+from linkax.kinematics.bodies import Poses, State, poses, with_ground
 from linkax.math.rotations import quaternion_conjugate, quaternion_multiply
 from linkax.math.stacks import apply, apply_transposed, dot, product
 from linkax.maximal import linear
-from linkax.maximal.bodies import Poses, State, poses, with_ground
 from linkax.maximal.discrete import (
     moved,
 )
@@ -170,7 +171,7 @@ def _middle(start: State, end: State, h) -> State:
 def _residual(settings: Settings, y: Unknowns, given: _Given):
     """((momentum (n, 6), closure over h (m,)), size)."""
     mechanism, start, h = given.mechanism, given.start, given.h
-    pushed = linear.push(mechanism.constraints, given.gradients, y.impulse, mechanism.bodies.n)
+    pushed = push(mechanism.constraints, given.gradients, y.impulse, mechanism.bodies.n)
     carried = momenta(settings, mechanism, y.motion, h)
     unmet = carried - given.base - pushed
     terms = (carried, given.base, pushed)

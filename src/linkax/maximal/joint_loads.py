@@ -4,10 +4,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from linkax.forces.loads import AbstractLoad
+from linkax.kinematics.bodies import poses, with_ground
 from linkax.math import ldl
 from linkax.math.stacks import apply, apply_transposed, cross
-from linkax.maximal.bodies import poses, with_ground
-from linkax.maximal.loads import AbstractLoad
 from linkax.maximal.tree import joint_between, joint_gram, tree_coordinates, tree_speeds
 from linkax.model import Model
 from linkax.solve.block_sparse import added

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from linkax.math.stacks import apply, apply_transposed, cross, dot, product
-from linkax.maximal.rows import Constraints
+from linkax.constraints.rows import Constraints, dense_gradient, pull, push
+from linkax.math.stacks import apply, cross, dot, product
 from linkax.maximal.settings import LinearSolver, Settings
 from linkax.solve import block_sparse, dense
 
@@ -133,56 +133,6 @@ def _whole(slope, mass, coupling) -> Float[Array, "N N"]:
     )
     where = jnp.eye(n, dtype=mass.dtype)[:, None, :, None]
     return (blocks[:, :, None, :] * where + coupling).reshape(6 * n, 6 * n)
-
-
-# --- rows and bodies ---
-
-
-def pull(
-    constraints: Constraints, gradients, motion: Float[Array, "n 6"]
-) -> list[Float[Array, "_k _r"]]:
-    """G motion, group by group."""
-    still = jnp.concatenate([motion, jnp.zeros((1, 6), motion.dtype)])
-    out = []
-    for group, g in zip(constraints.groups, gradients, strict=True):
-        x = still[np.asarray(group.bodies, int).reshape(len(group.bodies), -1)]
-        flat = g.reshape(*g.shape[:2], -1)
-        out.append(apply(flat, x.reshape(x.shape[0], -1)))
-    return out
-
-
-def push(
-    constraints: Constraints, gradients, impulse: Float[Array, " m"], n: int
-) -> Float[Array, "n 6"]:
-    """G^T impulse: what the rows do to each body."""
-    parts = []
-    for g, p in zip(gradients, constraints.split(impulse), strict=True):
-        flat = g.reshape(*g.shape[:2], -1)
-        parts.append(apply_transposed(flat, p).reshape(-1, 6))
-    if not parts:
-        return jnp.zeros((n, 6), impulse.dtype)
-    each = jnp.concatenate(parts)
-    owners = [b for group in constraints.groups for bodies in group.bodies for b in bodies]
-    kept = [i for i, b in enumerate(owners) if b >= 0]
-    if not kept:
-        return jnp.zeros((n, 6), impulse.dtype)
-    return block_sparse.added(
-        jnp.zeros((n, 6), impulse.dtype),
-        [owners[i] for i in kept],
-        block_sparse.gathered(each, kept),
-    )
-
-
-def dense_gradient(constraints: Constraints, gradients, n: int) -> Float[Array, "m n 6"]:
-    """All rows' gradients as one array, in the order of the multipliers."""
-    real = gradients[0].dtype
-    whole = jnp.zeros((constraints.count, n + 1, 6), real)
-    for group, places, g in zip(constraints.groups, constraints.places, gradients, strict=True):
-        bodies = np.asarray(group.bodies, int).reshape(len(group.bodies), 1, -1)
-        # Empty rows have no place: they are zero, and are added to row 0.
-        rows = np.maximum(np.asarray(places, int), 0)[:, :, None]
-        whole = whole.at[rows, bodies % (n + 1)].add(g)
-    return whole[:, :n]
 
 
 def _schur(constraints: Constraints, bodies, start, end) -> Float[Array, "m m"]:

@@ -9,13 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from linkax.constraints.joint_rows import JointRows
+from linkax.constraints.rows import (
+    NO_CONSTRAINTS,
+    Constraints,
+    FunctionRows,
+    dense_gradient,
+    in_order,
+)
+from linkax.forces.loads import NO_LOADS, AbstractLoad, FunctionLoad
+from linkax.kinematics.bodies import Bodies, State, of_bodies, poses, with_ground
 from linkax.math.rotations import quaternion_multiply
 from linkax.math.stacks import apply, dot
-from linkax.maximal.bodies import Bodies, State, poses, with_ground
-from linkax.maximal.joint_rows import JointRows
-from linkax.maximal.linear import dense_gradient
-from linkax.maximal.loads import NO_LOADS, AbstractLoad, FunctionLoad
-from linkax.maximal.rows import NO_CONSTRAINTS, Constraints, FunctionRows, in_order, of_bodies
 from linkax.maximal.settings import LinearSolver, Settings
 
 

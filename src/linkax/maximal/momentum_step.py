@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from linkax.kinematics.bodies import State
 from linkax.math.stacks import apply
-from linkax.maximal.bodies import State
 from linkax.maximal.interval import end_of, solve_interval
 from linkax.maximal.mechanism import Mechanism
 from linkax.maximal.settings import LoadEvaluation, Settings

@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from linkax.kinematics.bodies import State, poses, with_ground
 from linkax.math.stacks import apply, cross
-from linkax.maximal.bodies import State, poses, with_ground
 from linkax.maximal.discrete import Exponential, moved
 from linkax.maximal.mechanism import Mechanism
 from linkax.maximal.settings import Settings

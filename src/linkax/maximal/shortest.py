@@ -15,12 +15,12 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from linkax.constraints.rows import Constraints, pull, push
+from linkax.kinematics.bodies import State
 from linkax.math.stacks import apply
 from linkax.maximal import linear
-from linkax.maximal.bodies import State
 from linkax.maximal.interval import Unknowns
 from linkax.maximal.mechanism import Mechanism
-from linkax.maximal.rows import Constraints
 from linkax.maximal.settings import LinearSolver, Settings
 
 
@@ -64,8 +64,8 @@ def solved(system: System, factors: linear.Factors, force, rows) -> Unknowns:
 
     def applied(x):
         motion, impulse = x
-        pushed = linear.push(constraints, system.start, impulse, n)
-        pulled = linear.pull(constraints, system.end, motion)
+        pushed = push(constraints, system.start, impulse, n)
+        pulled = pull(constraints, system.end, motion)
         return momenta(system.metric, motion) - pushed, constraints.stacked(pulled, rows.dtype)
 
     plain = lambda b: linear.solve(constraints, factors, *b)

@@ -7,14 +7,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from linkax.constraints.rows import Constraints
+from linkax.forces.loads import AbstractLoad
+from linkax.kinematics.bodies import Bodies, State
 from linkax.math.stacks import apply
-from linkax.maximal.bodies import Bodies, State
 from linkax.maximal.checks import check_start, check_step
 from linkax.maximal.interval import end_of, momenta, solve_interval
 from linkax.maximal.linear import inverse3
-from linkax.maximal.loads import AbstractLoad
 from linkax.maximal.mechanism import Mechanism, mechanism_of
-from linkax.maximal.rows import Constraints
 from linkax.maximal.settings import DEFAULTS, Settings
 
 

@@ -7,9 +7,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from linkax.constraints.rows import pull, push
+from linkax.kinematics.bodies import Poses, State, poses, with_ground
 from linkax.math.stacks import apply
 from linkax.maximal import linear
-from linkax.maximal.bodies import Poses, State, poses, with_ground
 from linkax.maximal.interval import FLOOR, Unknowns, slack_for
 from linkax.maximal.mechanism import Mechanism, chosen_solver
 from linkax.maximal.settings import Settings
@@ -87,9 +88,9 @@ def inertial(mechanism: Mechanism, motion: Float[Array, "n 6"]) -> Float[Array, 
 def _residual(y: Unknowns, given: _Given):
     constraints, n = given.mechanism.constraints, given.mechanism.bodies.n
     carried = inertial(given.mechanism, y.motion)
-    pushed = linear.push(constraints, given.gradients, y.impulse, n)
+    pushed = push(constraints, given.gradients, y.impulse, n)
     unmet = carried - given.momentum - pushed
-    moving = linear.pull(constraints, given.gradients, y.motion)
+    moving = pull(constraints, given.gradients, y.motion)
     rows = constraints.stacked(moving, unmet.dtype) + given.drift
     eps = jnp.finfo(unmet.dtype).eps
     tiny = jnp.finfo(unmet.dtype).tiny / eps

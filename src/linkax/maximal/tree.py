@@ -1,32 +1,31 @@
 """Between minimal and maximal coordinates: a Model as a Mechanism, and states both ways."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from linkax.constraints.model_rows import rows_of
+from linkax.constraints.rows import NO_CONSTRAINTS, Constraints, in_order
 from linkax.joints import AbstractJoint, Travel
-from linkax.kinematics import kinematics
+from linkax.kinematics.bodies import (
+    Poses,
+    State,
+    of_bodies,
+    poses,
+    with_ground,
+)
 from linkax.math import ldl, quaternion
 from linkax.math.quaternion import Quaternion
 from linkax.math.scalar import add
-from linkax.math.stacks import apply, apply_transposed, cross, product, rotations, transposed
-from linkax.maximal.bodies import Bodies, Poses, State, poses, with_ground
-from linkax.maximal.joint_rows import JointRows
-from linkax.maximal.rows import NO_CONSTRAINTS, Constraints, in_order, of_bodies
+from linkax.math.stacks import apply, apply_transposed, cross, product, transposed
 from linkax.model import Model, coordinates
-from linkax.model.constants import joint_turns, mat3, travels, vec3
+from linkax.model.constants import mat3, travels, vec3
 from linkax.spatial.motion import Motion
 from linkax.spatial.transform import Transform
 from linkax.spatial.vector import dot
-
-
-def bodies_of(model: Model) -> Bodies:
-    """The bodies of a model."""
-    inertia = 0.5 * (model.inertia + transposed(model.inertia))
-    return Bodies(model.mass, inertia)
 
 
 def joint_rows(model: Model) -> Constraints:
@@ -57,31 +56,6 @@ def _check_expressible(model: Model) -> None:
             f"The joints have armature {np.asarray(model.armature).tolist()}, but rows between two bodies "
             "cannot express it: it must be zero."
         )
-
-
-def rows_of(model: Model, owned: tuple[int, ...]) -> JointRows:
-    """The joints of some bodies as one group of rows."""
-    index = np.asarray(owned)
-    parents = np.asarray(model.topology.parents)[index]
-    turn = joint_turns(model)[index]
-    com = jnp.concatenate([model.com, jnp.zeros((1, 3), model.dtype)])
-    return JointRows(  # pyright: ignore[reportCallIssue]
-        parent_point=model.parent_position[index] - com[parents],
-        parent_rotation=product(rotations(model.parent_quaternion[index]), turn),
-        child_point=model.child_position[index] - model.com[index],
-        child_rotation=product(rotations(model.child_quaternion[index]), turn),
-        pitch=model.pitch[index],
-        bodies=tuple((int(p), int(b)) for p, b in zip(parents, owned, strict=True)),
-        joints=tuple(model.topology.joints[b] for b in owned),
-    )
-
-
-def to_maximal(
-    model: Model, q: Float[Array, " nq"], v: Float[Array, " nv"] | None = None, t: Any = 0.0
-) -> State:
-    """The state in maximal coordinates, with instantaneous velocities; at rest if v is None."""
-    k = kinematics(model, q, jnp.zeros((model.nv,), model.dtype) if v is None else v)
-    return State(k.com, k.quaternion, k.com_velocity, k.angular_velocity_body, t)
 
 
 def to_tree(

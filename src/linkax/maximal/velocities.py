@@ -5,8 +5,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from linkax.maximal import linear
-from linkax.maximal.bodies import State, poses, with_ground
+from linkax.constraints.rows import pull
+from linkax.kinematics.bodies import State, poses, with_ground
 from linkax.maximal.mechanism import Mechanism
 from linkax.maximal.shortest import Metric, System, check_fit, factorised, solved, tolerant
 
@@ -20,7 +20,7 @@ def velocity_residual(mechanism: Mechanism, state: State) -> Float[Array, " m"]:
     constraints, real = mechanism.constraints, state.position.dtype
     at = with_ground(poses(state.position, state.orientation))
     motion = jnp.concatenate([state.angular_velocity, state.velocity], axis=-1)
-    carried = linear.pull(constraints, constraints.gradient(state.t, at), motion)
+    carried = pull(constraints, constraints.gradient(state.t, at), motion)
     rows = lambda t: constraints.stacked(constraints.residual(t, at), real)
     _, driven = jax.jvp(rows, (state.t,), (jnp.ones_like(state.t),))
     return constraints.stacked(carried, real) + driven

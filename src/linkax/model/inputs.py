@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from linkax.model.model import Model
+from linkax.model.abstract import AbstractModel
 
 
 _MEANING = {
@@ -17,7 +17,7 @@ _MEANING = {
 }
 
 
-def conform(model: Model, **arrays) -> list:
+def conform(model: AbstractModel, **arrays) -> list:
     """The arrays in the order given, checked for shape and cast to the model's precision; None stays None.
 
     A `ValueError` names the argument, its shape and the right one.
@@ -25,7 +25,7 @@ def conform(model: Model, **arrays) -> list:
     return [None if x is None else _conformed(model, name, x) for name, x in arrays.items()]
 
 
-def _conformed(model: Model, name: str, x) -> Array:
+def _conformed(model: AbstractModel, name: str, x) -> Array:
     wanted = {"q": (model.nq,), "wrenches": (model.nb, 6)}.get(name, (model.nv,))
     shape = np.shape(x)
     if shape != wanted:

@@ -1,16 +1,18 @@
 """A model: the physical numbers of a tree of bodies, as leaves, on a static topology."""
 
 import dataclasses
-import difflib
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from linkax.model import coordinates
+from linkax.model.abstract import AbstractModel
+from linkax.model.grouping import Node
 from linkax.model.topology import Topology
 
 
-class Model(eqx.Module):
+class Model(AbstractModel):
     """A tree of rigid bodies; every array is a leaf that may be traced, differentiated and batched.
 
     Joint i moves body i: X_WB = X_WP X_PF X_FM(q) X_MB, with F on the parent (`parent_*` = X_PF) and M on
@@ -48,39 +50,40 @@ class Model(eqx.Module):
         return self.topology.nv
 
     @property
-    def nb(self) -> int:
-        """Number of moving bodies; the ground does not count."""
-        return self.topology.nb
-
-    @property
-    def body_names(self) -> tuple[str, ...]:
-        """Moving bodies, parents first."""
-        return self.topology.body_names
-
-    @property
-    def frame_names(self) -> tuple[str, ...]:
-        """Named frames, among them the links merged by fixed joints."""
-        return self.topology.frame_names
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """Joint i moves body i."""
-        return self.topology.joint_names
-
-    @property
-    def coordinate_names(self) -> tuple[str, ...]:
-        """One name a coordinate."""
-        return self.topology.coordinate_names
-
-    @property
     def speed_names(self) -> tuple[str, ...]:
         """One name a speed."""
         return self.topology.speed_names
 
     @property
-    def dtype(self):
-        """The precision of the leaves."""
-        return self.mass.dtype
+    def tree(self) -> "Model":
+        """Itself."""
+        return self
+
+    @property
+    def nodes(self) -> tuple[Node, ...] | None:
+        """None: all bodies are plain."""
+        return None
+
+    def tree_coordinates(self, q):
+        """The coordinates, and those of the mimic joints."""
+        return coordinates.expand(self.topology, q, self.ratio, self.offset, "nq")
+
+    def tree_speeds(self, q, v):
+        """The speeds, and those of the mimic joints."""
+        return coordinates.expand(self.topology, v, self.ratio, None, "nv")
+
+    def tree_accelerations(self, q, v, a):
+        """The accelerations, and those of the mimic joints."""
+        rates = jnp.zeros_like(v) if a is None else a
+        return coordinates.expand(self.topology, rates, self.ratio, None, "nv")
+
+    def project(self, q, x):
+        """Forces on mimic joints act on their leaders."""
+        return coordinates.project(self.topology, x, self.ratio)
+
+    def spread(self, q):
+        """None: the speeds are the tree's."""
+        return
 
     def neutral(self) -> Float[Array, " nq"]:
         """The coordinates at which every joint's frames coincide: zeros and identity quaternions."""
@@ -102,28 +105,6 @@ class Model(eqx.Module):
         """The time derivative of q at speeds v."""
         return coordinates.rate(self.topology, q, v)
 
-    def body_index(self, name: str | int) -> int:
-        """The index of a body by name; an index in range is returned as it is."""
-        return _index("body", name, self.body_names)
-
-    def frame_index(self, name: str | int) -> int:
-        """The index of a frame by name; an index in range is returned as it is."""
-        return _index("frame", name, self.frame_names)
-
     def with_unroll(self, unroll: int) -> "Model":
         """The same model whose recursions compile `unroll` bodies side by side (0: all written out)."""
         return dataclasses.replace(self, topology=dataclasses.replace(self.topology, unroll=unroll))
-
-
-def _index(kind: str, name: str | int, names: tuple[str, ...]) -> int:
-    if isinstance(name, int):
-        if not 0 <= name < len(names):
-            raise ValueError(
-                f"There is no {kind} {name}: indices run from 0 to {len(names) - 1} (ground is -1)."
-            )
-        return name
-    if name in names:
-        return names.index(name)
-    near = difflib.get_close_matches(name, names, n=3)
-    hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(names[:12])}."
-    raise ValueError(f"There is no {kind} `{name}`; {hint}")

@@ -28,3 +28,18 @@ def repeated(names: Iterable[str]) -> str | None:
 
 def _either(names: list[str]) -> str:
     return " or ".join(f"`{name}`" for name in names)
+
+
+def index_of(kind: str, name: str | int, names: tuple[str, ...]) -> int:
+    """The index of a name, or an index in range as it is; the error says which there are."""
+    if isinstance(name, int):
+        if not 0 <= name < len(names):
+            raise ValueError(
+                f"There is no {kind} {name}: indices run from 0 to {len(names) - 1} (ground is -1)."
+            )
+        return name
+    if name in names:
+        return names.index(name)
+    near = get_close_matches(name, names, n=3)
+    hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(names[:12])}."
+    raise ValueError(f"There is no {kind} `{name}`; {hint}")

@@ -6,12 +6,13 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from linkax import maximal
+from linkax.kinematics.bodies import body_state
 from linkax.maximal.discrete import Exponential
 from linkax.maximal.joint_loads import JointLoads
 from linkax.maximal.momentum_step import momentum_advance
 from linkax.maximal.reactions import accelerations
 from linkax.maximal.tangent import inertial, tangent_motion
-from linkax.maximal.tree import to_maximal, to_tree
+from linkax.maximal.tree import to_tree
 from linkax.simulate.base import AbstractIntegrator
 from linkax.simulate.status import Status
 from linkax.system import MaximalPart, State, System
@@ -32,7 +33,7 @@ class Variational(AbstractIntegrator):
         mechanism = _mechanism(system)
         if isinstance(state.pseudo, MaximalPart):
             return state
-        start = to_maximal(system.model, state.q, state.v, state.t)
+        start = body_state(system.model, state.q, state.v, state.t)
         m = mechanism.constraints.count
         part = MaximalPart(start, jnp.zeros((m,), state.q.dtype))
         return State(state.t, state.q, state.v, state.z, part)

@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from linkax import maximal as mx
+from linkax.constraints.expression import Expression
+from linkax.constraints.model_rows import rows_of
+from linkax.constraints.motion_rows import AngleRows, Coordinate, CoordinateRows
 from linkax.joints import JOINTS
 from linkax.math.stacks import product, rotations
-from linkax.maximal.expression import Expression
 from linkax.maximal.joint_loads import JointLoads
-from linkax.maximal.motion_rows import AngleRows, Coordinate, CoordinateRows
-from linkax.maximal.tree import rows_of
 from linkax.model import (
     ForceDescription,
     JointDescription,

@@ -9,7 +9,8 @@ from jaxtyping import Array, Float
 from linkax.dynamics import forward_dynamics, mechanical_energy
 from linkax.forces import AbstractElement
 from linkax.kinematics import Kinematics
-from linkax.maximal import Mechanism, to_maximal
+from linkax.kinematics.bodies import body_state
+from linkax.maximal import Mechanism
 from linkax.model import Model
 from linkax.system.state import State
 
@@ -104,7 +105,7 @@ def energy(system: System, state: State) -> Float[Array, "2"]:
     """(kinetic, potential) [J]: gravity and the elements' stored energy make up the potential."""
     kinetic, potential = mechanical_energy(system.model, state.q, state.v)
     if system.mechanism is not None:
-        at = to_maximal(system.model, state.q, state.v, state.t)
+        at = body_state(system.model, state.q, state.v, state.t)
         potential = system.mechanism.loads.potential_energy(system.mechanism.bodies, at)
     for element in system.elements:
         potential = potential + element.potential_energy(system.model, state.q)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
+from linkax.constraints.motion_rows import JointFrames
 from linkax.joints import AbstractJoint
-from linkax.maximal.bodies import Bodies, State
+from linkax.kinematics.bodies import Bodies, State
 from linkax.maximal.linkage.checks import (
     check_closed,
     check_satisfied,
@@ -19,7 +20,6 @@ from linkax.maximal.linkage.checks import (
 )
 from linkax.maximal.linkage.describe import DHRow, Joint, JointType, Link
 from linkax.maximal.linkage.linkage import Linkage, at_start
-from linkax.maximal.motion_rows import JointFrames
 from linkax.model.description import Placement
 from linkax.model.placement import compose, inverse, rotation_matrix, turn, unit_quaternion
 

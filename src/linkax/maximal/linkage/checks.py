@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from linkax.joints import AbstractJoint
-from linkax.maximal.bodies import State
+from linkax.kinematics.bodies import State
 from linkax.maximal.checks import known
 from linkax.maximal.linkage.describe import JointType, Link
 from linkax.model.description import Placement

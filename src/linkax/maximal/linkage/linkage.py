@@ -10,8 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from linkax.maximal.bodies import Bodies, State, poses, with_ground
-from linkax.maximal.elements import (
+from linkax.constraints.expression import AbstractTimeFunction, UserFunction
+from linkax.constraints.joint_rows import JointRows
+from linkax.constraints.motion_rows import AngleRows, JointFrames
+from linkax.constraints.planar_rows import PlanarBodyRows, PlanarJointRows, PlanarKind
+from linkax.constraints.rows import AbstractRows, Constraints, dense_gradient
+from linkax.forces.elements import (
     AbstractAxial,
     AbstractTorsional,
     AxialResult,
@@ -22,17 +26,12 @@ from linkax.maximal.elements import (
     TorsionalResult,
     TorsionalSprings,
 )
-from linkax.maximal.expression import AbstractTimeFunction, UserFunction
+from linkax.forces.loads import AbstractLoad, Gravity, Loads
+from linkax.kinematics.bodies import Bodies, State, of_bodies, poses, with_ground
 from linkax.maximal.history import History, simulate
-from linkax.maximal.joint_rows import JointRows
-from linkax.maximal.linear import dense_gradient
 from linkax.maximal.linkage.checks import check_coefficient, check_index
 from linkax.maximal.linkage.describe import JointType
 from linkax.maximal.linkage.merge import merged, results
-from linkax.maximal.loads import AbstractLoad, Gravity, Loads
-from linkax.maximal.motion_rows import AngleRows, JointFrames
-from linkax.maximal.planar_rows import PlanarBodyRows, PlanarJointRows, PlanarKind
-from linkax.maximal.rows import AbstractRows, Constraints, of_bodies
 from linkax.maximal.settings import DEFAULTS, LinearSolver, Settings
 
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from linkax.maximal.bodies import Bodies, State
+from linkax.kinematics.bodies import Bodies, State
 
 
 def merged(elements: Sequence[Any]) -> list[tuple[list[int], Any]]:

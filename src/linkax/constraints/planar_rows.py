@@ -10,11 +10,11 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from linkax.constraints.joint_rows import frames_between, pair_gradient
+from linkax.constraints.rows import AbstractRows, tangent_gradient
+from linkax.kinematics.bodies import Poses
 from linkax.math.safe import safe_arctan2
 from linkax.math.stacks import apply, cross, dot, product, transposed
-from linkax.maximal.bodies import Poses
-from linkax.maximal.joint_rows import frames_between, pair_gradient
-from linkax.maximal.rows import AbstractRows, tangent_gradient
 
 
 class PlanarKind(enum.Enum):

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
-from linkax.maximal.bodies import Bodies, State
+from linkax.kinematics.bodies import Bodies, State
 
 
 class AbstractLoad(eqx.Module):

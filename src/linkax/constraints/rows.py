@@ -17,10 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from linkax.kinematics.bodies import Poses, of_bodies, poses
 from linkax.math.rotations import quaternion_multiply
-from linkax.math.stacks import dot
-from linkax.maximal.bodies import Poses, poses
-from linkax.solve.block_sparse import gathered
+from linkax.math.stacks import apply, apply_transposed, dot
+from linkax.solve.block_sparse import added, gathered
 
 
 GROUND = -1
@@ -150,11 +150,51 @@ def _taken(x: Array, places: np.ndarray) -> Array:
     return gathered(x, flat).reshape(places.shape)
 
 
-def of_bodies(at: Poses, bodies: tuple[tuple[int, ...], ...]) -> Poses:
-    """The poses (k, a) of the instances' bodies; `at` ends with the ground."""
-    index = np.asarray(bodies, int).reshape(len(bodies), -1)
-    return jax.tree.map(lambda x: x[index], at)
+# --- rows and bodies ---
 
 
-def _bodies_of(n: int) -> tuple[tuple[int, ...], ...]:
-    return (tuple(range(n)),)
+def pull(
+    constraints: Constraints, gradients, motion: Float[Array, "n 6"]
+) -> list[Float[Array, "_k _r"]]:
+    """G motion, group by group."""
+    still = jnp.concatenate([motion, jnp.zeros((1, 6), motion.dtype)])
+    out = []
+    for group, g in zip(constraints.groups, gradients, strict=True):
+        x = still[np.asarray(group.bodies, int).reshape(len(group.bodies), -1)]
+        flat = g.reshape(*g.shape[:2], -1)
+        out.append(apply(flat, x.reshape(x.shape[0], -1)))
+    return out
+
+
+def push(
+    constraints: Constraints, gradients, impulse: Float[Array, " m"], n: int
+) -> Float[Array, "n 6"]:
+    """G^T impulse: what the rows do to each body."""
+    parts = []
+    for g, p in zip(gradients, constraints.split(impulse), strict=True):
+        flat = g.reshape(*g.shape[:2], -1)
+        parts.append(apply_transposed(flat, p).reshape(-1, 6))
+    if not parts:
+        return jnp.zeros((n, 6), impulse.dtype)
+    each = jnp.concatenate(parts)
+    owners = [b for group in constraints.groups for bodies in group.bodies for b in bodies]
+    kept = [i for i, b in enumerate(owners) if b >= 0]
+    if not kept:
+        return jnp.zeros((n, 6), impulse.dtype)
+    return added(
+        jnp.zeros((n, 6), impulse.dtype),
+        [owners[i] for i in kept],
+        gathered(each, kept),
+    )
+
+
+def dense_gradient(constraints: Constraints, gradients, n: int) -> Float[Array, "m n 6"]:
+    """All rows' gradients as one array, in the order of the multipliers."""
+    real = gradients[0].dtype
+    whole = jnp.zeros((constraints.count, n + 1, 6), real)
+    for group, places, g in zip(constraints.groups, constraints.places, gradients, strict=True):
+        bodies = np.asarray(group.bodies, int).reshape(len(group.bodies), 1, -1)
+        # Empty rows have no place: they are zero, and are added to row 0.
+        rows = np.maximum(np.asarray(places, int), 0)[:, :, None]
+        whole = whole.at[rows, bodies % (n + 1)].add(g)
+    return whole[:, :n]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from linkax import maximal as mx
+from linkax.constraints.rows import tangent_gradient
 from linkax.joints import JOINTS
+from linkax.kinematics.bodies import of_bodies, poses
 from linkax.math.stacks import rotations
-from linkax.maximal.bodies import poses
-from linkax.maximal.rows import of_bodies, tangent_gradient
 from linkax.model.description import ExpressionDescription, HarmonicDescription
 
 

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from linkax.constraints.rows import AbstractRows
 from linkax.joints import AbstractJoint
+from linkax.kinematics.bodies import Poses
 from linkax.math.safe import safe_arctan2, safe_divide
 from linkax.math.stacks import apply, apply_transposed, cross, product, transposed
-from linkax.maximal.bodies import Poses
-from linkax.maximal.rows import AbstractRows
 
 
 class JointRows(AbstractRows):

@@ -11,12 +11,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from linkax.constraints.expression import AbstractTimeFunction
+from linkax.constraints.joint_rows import frames_between, pair_gradient, turning, wrapped
+from linkax.constraints.rows import AbstractRows
+from linkax.kinematics.bodies import Poses
 from linkax.math.safe import safe_arctan2, safe_divide, safe_norm
 from linkax.math.stacks import apply, apply_transposed, dot
-from linkax.maximal.bodies import Poses
-from linkax.maximal.expression import AbstractTimeFunction
-from linkax.maximal.joint_rows import frames_between, pair_gradient, turning, wrapped
-from linkax.maximal.rows import AbstractRows
 
 
 class Coordinate(enum.Enum):

@@ -1,12 +1,16 @@
-"""Rigid bodies and their state in maximal coordinates: one pose a body, of its centre of mass."""
+"""Rigid bodies and their state by one pose a body, that of its centre of mass."""
 
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from linkax.math.stacks import rotations
+from linkax.kinematics.frames import kinematics
+from linkax.math.stacks import rotations, transposed
+from linkax.model import AbstractModel
 
 
 class Bodies(eqx.Module):
@@ -92,3 +96,23 @@ def with_ground(p: Poses) -> Poses:
         jnp.concatenate([p.orientation, jnp.asarray([[1.0, 0.0, 0.0, 0.0]], real)]),
         jnp.concatenate([p.rotation, jnp.eye(3, dtype=real)[None]]),
     )
+
+
+def of_bodies(at: Poses, bodies: tuple[tuple[int, ...], ...]) -> Poses:
+    """The poses (k, a) of the instances' bodies; `at` ends with the ground."""
+    index = np.asarray(bodies, int).reshape(len(bodies), -1)
+    return jax.tree.map(lambda x: x[index], at)
+
+
+def bodies_of(model: AbstractModel) -> Bodies:
+    """The bodies of a model."""
+    tree = model.tree
+    return Bodies(tree.mass, 0.5 * (tree.inertia + transposed(tree.inertia)))
+
+
+def body_state(
+    model: AbstractModel, q: Float[Array, " nq"], v: Float[Array, " nv"] | None = None, t: Any = 0.0
+) -> State:
+    """Where a model's bodies are and how they move at an instant; at rest if v is None."""
+    k = kinematics(model, q, jnp.zeros((model.nv,), model.dtype) if v is None else v)
+    return State(k.com, k.quaternion, k.com_velocity, k.angular_velocity_body, t)

@@ -12,11 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from linkax.forces.loads import AbstractLoad
+from linkax.kinematics.bodies import Poses, State, of_bodies, poses, with_ground
 from linkax.math.safe import safe_arctan2, safe_divide, safe_norm
 from linkax.math.stacks import apply, apply_transposed, cross, dot, product, transposed
-from linkax.maximal.bodies import Poses, State, poses, with_ground
-from linkax.maximal.loads import AbstractLoad
-from linkax.maximal.rows import of_bodies
 from linkax.solve.block_sparse import added, gathered
 
 

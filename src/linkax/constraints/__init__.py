@@ -1,0 +1,1 @@
+"""Constraint rows on bodies: joints, loops, distances, couplings, prescribed motions."""
