@@ -15,6 +15,7 @@ from linkax.constraints.expression import AbstractTimeFunction
 from linkax.constraints.joint_rows import frames_between, pair_gradient, turning, wrapped
 from linkax.constraints.rows import AbstractRows
 from linkax.kinematics.bodies import Poses
+from linkax.kinematics.joint_frames import JointFrames
 from linkax.math.safe import safe_arctan2, safe_divide, safe_norm
 from linkax.math.stacks import apply, apply_transposed, dot
 
@@ -76,15 +77,6 @@ class CoordinateRows(AbstractRows):
     def gradient(self, t, at):
         """The moment about, or the force along, F's z axis."""
         return _coordinate_gradient(self, self.coordinate, at)
-
-
-class JointFrames(eqx.Module):
-    """Where k joints sit on their bodies, as in `JointRows`."""
-
-    parent_point: Float[Array, "k 3"]  # [m]
-    parent_rotation: Float[Array, "k 3 3"]
-    child_point: Float[Array, "k 3"]  # [m]
-    child_rotation: Float[Array, "k 3 3"]
 
 
 class CouplingRows(AbstractRows):

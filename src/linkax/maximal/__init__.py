@@ -13,7 +13,6 @@ from linkax.constraints.motion_rows import (
     CoordinateRows as CoordinateRows,
     CouplingRows as CouplingRows,
     DistanceRows as DistanceRows,
-    JointFrames as JointFrames,
 )
 from linkax.constraints.planar_rows import (
     PlanarBodyRows as PlanarBodyRows,
@@ -48,6 +47,7 @@ from linkax.kinematics.bodies import (
     bodies_of as bodies_of,
     body_state as body_state,
 )
+from linkax.kinematics.joint_frames import JointFrames as JointFrames
 from linkax.maximal.assembly import (
     Assembled as Assembled,
     assemble as assemble,
