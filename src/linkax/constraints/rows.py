@@ -9,7 +9,7 @@ multiplier acts on that body.
 import abc
 import functools as ft
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -33,6 +33,8 @@ class AbstractRows(eqx.Module):
         tuple[tuple[int, ...], ...]
     ]  # of each instance; -1 is the ground; static
     rows: eqx.AbstractVar[int]  # of each instance; static
+    # Whether the rows are about poses; those that are not (`VelocityRows`) have gradients only.
+    integrable: ClassVar[bool] = True
 
     @property
     def filled(self) -> tuple[int, ...]:

@@ -1,12 +1,11 @@
 """Multipliers at an instant: the constraint forces of given poses and velocities."""
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from linkax.kinematics.bodies import State, poses, with_ground
+from linkax.constraints.instant import bending
+from linkax.kinematics.bodies import State, poses
 from linkax.math.stacks import apply, cross
-from linkax.maximal.discrete import Exponential, moved
 from linkax.maximal.mechanism import Mechanism
 from linkax.maximal.settings import Settings
 from linkax.maximal.tangent import constrained
@@ -30,19 +29,6 @@ def accelerations(
     gyroscopic = cross(w, apply(bodies.inertia, w))
     acting = mechanism.loads.wrenches(bodies, state)
     force = jnp.concatenate([acting[:, :3] - gyroscopic, acting[:, 3:]], axis=-1)
-    return constrained(mechanism, state, force, bending(mechanism, state), settings)
-
-
-def bending(mechanism: Mechanism, state: State) -> Float[Array, " m"]:
-    """The second time derivative of the rows where all velocities stay as they are."""
-    constraints = mechanism.constraints
-    start = poses(state.position, state.orientation)
-
-    def rows(s):
-        at = moved(Exponential, start, state.velocity, state.angular_velocity, s)
-        return constraints.stacked(constraints.residual(state.t + s, with_ground(at)), s.dtype)
-
-    zero = jnp.zeros_like(state.t)
-    one = jnp.ones_like(zero)
-    first = lambda s: jax.jvp(rows, (s,), (one,))[1]
-    return jax.jvp(first, (zero,), (one,))[1]
+    at = poses(state.position, state.orientation)
+    second = bending(mechanism.constraints, state.t, at, state.velocity, state.angular_velocity)
+    return constrained(mechanism, state, force, second, settings)

@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from linkax.constraints.instant import drift
 from linkax.constraints.rows import pull, push
-from linkax.kinematics.bodies import Poses, State, poses, with_ground
+from linkax.kinematics.bodies import State, poses, with_ground
 from linkax.math.stacks import apply
 from linkax.maximal import linear
 from linkax.maximal.interval import FLOOR, Unknowns, slack_for
@@ -44,7 +45,9 @@ def tangent_motion(
         active: whether to try at all.
     """
     at = with_ground(poses(state.position, state.orientation))
-    return _solved(mechanism, state, momentum, drift(mechanism, state.t, at), settings, active)
+    return _solved(
+        mechanism, state, momentum, drift(mechanism.constraints, state.t, at), settings, active
+    )
 
 
 def constrained(
@@ -68,13 +71,6 @@ def _solved(mechanism: Mechanism, state: State, momentum, rate, settings: Settin
     equations = Equations(_residual, ft.partial(_factorise, settings), _solve)
     # Linear equations: one iteration solves them, more only mend what a shifted pivot left.
     return root(equations, guess, given, Budget(10, 0, slack_for(momentum.dtype)), active)
-
-
-def drift(mechanism: Mechanism, t: Float[Array, ""], at: Poses) -> Float[Array, " m"]:
-    """The rates of the rows with the bodies held: zero but for prescribed motions."""
-    constraints = mechanism.constraints
-    rows = lambda t: constraints.stacked(constraints.residual(t, at), t.dtype)
-    return jax.jvp(rows, (t,), (jnp.ones_like(t),))[1]
 
 
 def inertial(mechanism: Mechanism, motion: Float[Array, "n 6"]) -> Float[Array, "n 6"]:
