@@ -13,7 +13,8 @@ from jax import lax
 from jaxtyping import Array, Bool, Float
 
 from linkax.constraints.tree_rows import TreeConstraints
-from linkax.dynamics import mass_matrix
+from linkax.dynamics.side_by_side import mass_matrix_at
+from linkax.kinematics.side_by_side import place
 from linkax.model import AbstractModel
 from linkax.model.naming import index_of
 from linkax.solve import Budget, Equations, proximal, root
@@ -37,7 +38,8 @@ def weights_of(
     model: AbstractModel, q: Float[Array, " nq"], frozen: Sequence[str | int] = ()
 ) -> Float[Array, " nv"]:
     """How easily each coordinate changes: the inverse of its own inertia; zero for frozen ones."""
-    own = jnp.diagonal(mass_matrix(model, q))
+    M = mass_matrix_at(model.tree, place(model.tree, model.tree_coordinates(q)))
+    own = jnp.diagonal(model.project(q, model.project(q, M).T))
     held = {index_of("speed", name, model.speed_names) for name in frozen}
     mask = np.asarray([i not in held for i in range(model.nv)], bool)
     smallest = jnp.finfo(own.dtype).eps * jnp.max(own, initial=1.0)

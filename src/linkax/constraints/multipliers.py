@@ -2,21 +2,21 @@
 
     M a + bias = tau + J^T wrenches + G^T multipliers,    G a + (dG/dt) v + ... = 0
 
-The multipliers solve (G M^-1 G^T) x = -(G a_free + ...), with M^-1 by one factorisation of the articulated
-bodies for all rows. Source: Jain 2011, section 11.3; Featherstone 2008, section 8.4.
+The multipliers solve (G M^-1 G^T) x = -(G a_free + ...). M is formed and factored: mechanisms with loops are
+small, and one Cholesky factor serves all rows. Source: Jain 2011, section 11.3; Featherstone 2008, 8.4.
 """
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Float
 
 from linkax.constraints.tree_rows import TreeConstraints
-from linkax.dynamics import bias_force
-from linkax.dynamics.forward import factorised, mass_times
-from linkax.model import AbstractModel
+from linkax.dynamics.side_by_side import forces_at, joint_forces_at, mass_matrix_at
+from linkax.kinematics.side_by_side import move, place
+from linkax.model import AbstractModel, conform
 from linkax.solve import proximal
 
 
@@ -48,31 +48,33 @@ def constrained_dynamics(
         wrenches: external ones, as for `forward_dynamics`.
         t: the time [s], which prescribed motions depend on.
     """
+    q, v, tau, wrenches = conform(model, q=q, v=v, tau=tau, wrenches=wrenches)
     now = jnp.asarray(t, model.dtype)
-    free = tau - bias_force(model, q, v, wrenches)
-    if rows.count == 0:
-        return Constrained(
-            solve_rows(model, rows, q, free, jnp.zeros((0,), free.dtype), now)[0], free[:0]
-        )
-    opening = rows.acceleration_residual(model, q, v, jnp.zeros_like(v), now)
-    return Constrained(*solve_rows(model, rows, q, free, opening, now))
+    tree, tree_q = model.tree, model.tree_coordinates(q)
+    model = model.at(q)
+    at = place(tree, tree_q)
+    tree_a = model.tree_accelerations(q, v, None)
+    moving = move(tree, at, tree_q, model.tree_speeds(q, v), tree_a)
+    needed = joint_forces_at(tree, at, forces_at(tree, at, moving, wrenches))
+    free = tau - model.project(q, needed + tree.armature * tree_a)
+    M = model.project(q, model.project(q, mass_matrix_at(tree, at)).T)
+    G = model.project(q, rows.jacobian_at(tree, at, now).T).T
+    opening = rows.opening_at(at, moving, tree_a, now)
+    return Constrained(*solve_rows(M, G, free, opening))
 
 
 def solve_rows(
-    model: AbstractModel,
-    rows: TreeConstraints,
-    q: Float[Array, " nq"],
+    M: Float[Array, "nv nv"],
+    G: Float[Array, "m nv"],
     force: Float[Array, " nv"],
     opening: Float[Array, " m"],
-    t: Float[Array, ""],
 ) -> tuple[Float[Array, " nv"], Float[Array, " m"]]:
     """(x, multipliers) with M x - G^T multipliers = force and G x + opening = 0."""
-    G = rows.jacobian(model, q, t)
-    factors = _factor(*lax.stop_gradient((model, q, G)))
+    factors = _factor(*lax.stop_gradient((M, G)))
 
     def matvec(unknown):
         x, pull = unknown
-        return mass_times(model, q, x) + _product(G.T, pull), _product(G, x)
+        return _product(M, x) + _product(G.T, pull), _product(G, x)
 
     def solve(_, given):
         return _solved(factors, *given)
@@ -82,22 +84,22 @@ def solve_rows(
 
 
 class _Factors(NamedTuple):
-    solver: jax.tree_util.Partial  # b -> M^-1 b
+    lower: Float[Array, "nv nv"]  # Cholesky factor of M
     G: Float[Array, "m nv"]
     moved: Float[Array, "m nv"]  # M^-1 of the rows of G
     schur: proximal.Proximal
 
 
-def _factor(model: AbstractModel, q, G) -> _Factors:
-    solver = factorised(model, q)
-    moved = jax.vmap(solver)(G)
+def _factor(M, G) -> _Factors:
+    lower = jnp.linalg.cholesky(M)
+    moved = cho_solve((lower, True), G.T).T
     schur = _product(G, moved.T)
-    return _Factors(solver, G, moved, proximal.factor(0.5 * (schur + schur.T)))
+    return _Factors(lower, G, moved, proximal.factor(0.5 * (schur + schur.T)))
 
 
 def _solved(f: _Factors, force, closing):
     """(x, pull) with M x + G^T pull = force and G x = closing."""
-    free = f.solver(force)
+    free = cho_solve((f.lower, True), force)
     pull = proximal.solve(f.schur, _product(f.G, free) - closing)
     return free - _product(f.moved.T, pull), pull
 

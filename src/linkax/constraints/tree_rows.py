@@ -8,26 +8,19 @@ linear among joint coordinates, which count whole turns. Residuals come at three
 Source: Jain 2011, chapter 11; semantics of the rows: `joint_rows`, `motion_rows`, `velocity_rows`.
 """
 
-from typing import NamedTuple
-
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jaxtyping import Array, Float
 
 from linkax.constraints.instant import bending, drift
 from linkax.constraints.rows import Constraints, pull, push
-from linkax.kinematics import Kinematics, kinematics
 from linkax.kinematics.bodies import Poses, with_ground
-from linkax.kinematics.jacobians import motion_columns
+from linkax.kinematics.side_by_side import Moving, Placed, carries_of, move, of_centres, place
 from linkax.math.stacks import apply, cross, product
 from linkax.model import AbstractModel, Model
-from linkax.model.constants import constants_of, transform_of
-from linkax.model.topology import GROUND
-from linkax.model.traverse import stack_bodies
 from linkax.solve.block_sparse import gathered
-from linkax.spatial.vector import Vec3
 
 
 class Couplings(eqx.Module):
@@ -89,17 +82,64 @@ class TreeConstraints(eqx.Module):
         whole = flat if of_couplings is None else jnp.concatenate([flat, of_couplings])
         return gathered(whole, self._order()) if self.places else whole
 
-    # --- residuals ---
+    # --- at a placed tree ---
+
+    def gaps_at(self, at: Placed, tree_q: Float[Array, " tree_nq"], t) -> Float[Array, " m"]:
+        """What must vanish; zero for rows on velocities only."""
+        offs = None
+        if (c := self.couplings) is not None:
+            offs = c.total(tree_q, c.coordinates) + c.offset
+        return self._stacked(self.rows.residual(t, with_ground(at.poses)), offs, tree_q.dtype)
+
+    def drift_at(self, at: Placed, t) -> Float[Array, " m"]:
+        """The rates of the rows at rest: zero but for prescribed motions."""
+        c = self.couplings
+        rates = drift(self.rows, t, with_ground(at.poses))
+        still = None if c is None else jnp.zeros((len(c.speeds),), rates.dtype)
+        whole = rates if still is None else jnp.concatenate([rates, still])
+        return gathered(whole, self._order()) if self.places else whole
+
+    def jacobian_at(self, tree: Model, at: Placed, t) -> Float[Array, "m tree_nv"]:
+        """The derivatives of the rows' rates with respect to the tree's speeds."""
+        poses = with_ground(at.poses)
+        width = tree.topology.tree_nv
+        parts = [
+            _onto_joints(tree, group.bodies, poses, g, at)
+            for group, g in zip(self.rows.groups, self.rows.gradient(t, poses), strict=True)
+        ]
+        flat = _rows_in_order(self.rows, parts, width, tree.dtype)
+        if self.couplings is not None:
+            flat = jnp.concatenate([flat, self.couplings.jacobian(width)])
+        return gathered(flat, self._order()) if self.places else flat
+
+    def opening_at(
+        self, at: Placed, moving: Moving, tree_a: Float[Array, " tree_nv"] | None, t
+    ) -> Float[Array, " m"]:
+        """The second time derivatives of the rows; of the rates, for rows on velocities only."""
+        w, v, alpha, a = of_centres(at, moving)
+        back = jnp.swapaxes(at.rotation, -1, -2)
+        rates = jnp.concatenate([apply(back, alpha), a], axis=-1)
+        poses = at.poses
+        gradients = self.rows.gradient(t, with_ground(poses))
+        whole = self.rows.stacked(pull(self.rows, gradients, rates), w.dtype)
+        whole = whole + bending(self.rows, t, poses, v, apply(back, w))
+        if (c := self.couplings) is not None:
+            own = (
+                jnp.zeros((len(c.speeds),), w.dtype)
+                if tree_a is None
+                else c.total(tree_a, c.speeds)
+            )
+            whole = jnp.concatenate([whole, own])
+        return gathered(whole, self._order()) if self.places else whole
+
+    # --- of a model ---
 
     def position_residual(
         self, model: AbstractModel, q: Float[Array, " nq"], t: Float[Array, ""]
     ) -> Float[Array, " m"]:
         """What must vanish; zero for rows on velocities only."""
-        at = with_ground(poses_of(kinematics(model, q)))
-        offs = None
-        if (c := self.couplings) is not None:
-            offs = c.total(model.tree_coordinates(q), c.coordinates) + c.offset
-        return self._stacked(self.rows.residual(t, at), offs, model.dtype)
+        tree_q = model.tree_coordinates(q)
+        return self.gaps_at(place(model.tree, tree_q), tree_q, t)
 
     def velocity_residual(
         self,
@@ -109,26 +149,9 @@ class TreeConstraints(eqx.Module):
         t: Float[Array, ""],
     ) -> Float[Array, " m"]:
         """The rates of the rows at speeds v."""
-        k = kinematics(model, q, v)
-        at, motion = with_ground(poses_of(k)), motion_of(k)
-        rates = None
-        if (c := self.couplings) is not None:
-            rates = c.total(model.tree_speeds(q, v), c.speeds)
-        moving = pull(self.rows, self.rows.gradient(t, at), motion)
-        return self._stacked(moving, rates, model.dtype) + self._drift(t, at)
-
-    def _drift(self, t, at: Poses) -> Array:
-        rates = drift(self.rows, t, at)
-        c = self.couplings
-        still = None if c is None else jnp.zeros((len(c.speeds),), rates.dtype)
-        whole = rates if still is None else jnp.concatenate([rates, still])
-        return gathered(whole, self._order()) if self.places else whole
-
-    def drift(
-        self, model: AbstractModel, q: Float[Array, " nq"], t: Float[Array, ""]
-    ) -> Float[Array, " m"]:
-        """The rates of the rows at rest: zero but for prescribed motions."""
-        return self._drift(t, with_ground(poses_of(kinematics(model, q))))
+        at = place(model.tree, model.tree_coordinates(q))
+        G = self.jacobian_at(model.tree, at, t)
+        return _product(G, model.tree_speeds(q, v)) + self.drift_at(at, t)
 
     def acceleration_residual(
         self,
@@ -139,55 +162,24 @@ class TreeConstraints(eqx.Module):
         t: Float[Array, ""],
     ) -> Float[Array, " m"]:
         """The second time derivatives of the rows; of the rates, for rows on velocities only."""
-        k = kinematics(model, q, v, a)
-        at = poses_of(k)
-        assert k.com_acceleration is not None
-        assert k.angular_acceleration is not None
-        assert k.com_velocity is not None
-        turning = apply(jnp.swapaxes(at.rotation, -1, -2), k.angular_acceleration)
-        rates = jnp.concatenate([turning, k.com_acceleration], axis=-1)
-        gradients = self.rows.gradient(t, with_ground(at))
-        moving = self.rows.stacked(pull(self.rows, gradients, rates), model.dtype)
-        assert k.angular_velocity_body is not None
-        moving = moving + bending(self.rows, t, at, k.com_velocity, k.angular_velocity_body)
-        seconds = None
-        if (c := self.couplings) is not None:
-            seconds = c.total(model.tree_accelerations(q, v, a), c.speeds)
-        whole = moving if seconds is None else jnp.concatenate([moving, seconds])
-        return gathered(whole, self._order()) if self.places else whole
-
-    # --- derivatives ---
+        tree_q, tree_v = model.tree_coordinates(q), model.tree_speeds(q, v)
+        tree_a = model.tree_accelerations(q, v, a)
+        at = place(model.tree, tree_q)
+        return self.opening_at(at, move(model.tree, at, tree_q, tree_v, tree_a), tree_a, t)
 
     def jacobian(
         self, model: AbstractModel, q: Float[Array, " nq"], t: Float[Array, ""]
     ) -> Float[Array, "m nv"]:
         """G: the derivative of the velocity residual with respect to the speeds."""
-        tree, tree_q = model.tree, model.tree_coordinates(q)
-        at = with_ground(poses_of(kinematics(model, q)))
-        columns = com_columns(tree, tree_q)
-        parts = []
-        for group, g in zip(self.rows.groups, self.rows.gradient(t, at), strict=True):
-            parts.append(_onto_joints(tree, group.bodies, at, g, columns))
-        flat = _rows_in_order(self.rows, parts, tree.topology.tree_nv, model.dtype)
-        if self.couplings is not None:
-            flat = jnp.concatenate([flat, self.couplings.jacobian(tree.topology.tree_nv)])
-        whole = gathered(flat, self._order()) if self.places else flat
-        return model.project(q, whole.T).T
+        at = place(model.tree, model.tree_coordinates(q))
+        return model.project(q, self.jacobian_at(model.tree, at, t).T).T
 
-    def wrenches(
-        self,
-        model: AbstractModel,
-        q: Float[Array, " nq"],
-        multipliers: Float[Array, " m"],
-        t: Float[Array, ""],
-    ) -> Float[Array, "nb 6"]:
+    def wrenches_at(self, at: Placed, multipliers: Float[Array, " m"], t) -> Float[Array, "nb 6"]:
         """What the rows on poses do to each body: [torque about the body-frame origin; force], world axes."""
-        k = kinematics(model, q)
-        at = poses_of(k)
         of_poses = gathered(multipliers, np.asarray(self.places or range(self.count), int))
-        own = of_poses[: self.rows.count]
-        pushed = push(self.rows, self.rows.gradient(t, with_ground(at)), own, model.nb)
-        return about_origins(k, pushed)
+        gradients = self.rows.gradient(t, with_ground(at.poses))
+        pushed = push(self.rows, gradients, of_poses[: self.rows.count], at.com.shape[0])
+        return about_origins(at, pushed)
 
     def joint_forces(
         self, tree: Model, multipliers: Float[Array, " m"]
@@ -205,76 +197,34 @@ class TreeConstraints(eqx.Module):
 # --- bodies ---
 
 
-def poses_of(k: Kinematics) -> Poses:
-    """The poses of the centres of mass."""
-    return Poses(k.com, k.quaternion, k.rotation)
-
-
-def motion_of(k: Kinematics) -> Float[Array, "nb 6"]:
-    """[angular velocity, body axes; velocity of the centre of mass, world axes]."""
-    assert k.com_velocity is not None
-    assert k.angular_velocity_body is not None
-    return jnp.concatenate([k.angular_velocity_body, k.com_velocity], axis=-1)
-
-
-def about_origins(k: Kinematics, wrenches: Float[Array, "nb 6"]) -> Float[Array, "nb 6"]:
+def about_origins(at: Placed, wrenches: Float[Array, "nb 6"]) -> Float[Array, "nb 6"]:
     """Wrenches as a model's functions take them: [torque about the body-frame origin; force], world axes.
 
     Given are those of loads and rows: [torque about the centre of mass, body axes; force, world axes].
     """
     force = wrenches[:, 3:]
-    torque = apply(k.rotation, wrenches[:, :3]) + cross(k.com - k.position, force)
+    torque = apply(at.rotation, wrenches[:, :3]) + cross(at.com - at.origin, force)
     return jnp.concatenate([torque, force], axis=-1)
 
 
-class ComColumns(NamedTuple):
-    """For each speed of a tree, the motion that it gives, and where centres of mass are to be seen from."""
-
-    angular: Float[Array, "3 tree_nv"]
-    linear: Float[Array, "3 tree_nv"]  # of the point of reference of the tree's root
-    arm: Float[Array, "nb 3"]  # from that point to each centre of mass
-
-
-def com_columns(tree: Model, tree_q: Float[Array, " tree_nq"]) -> ComColumns:
-    """Columns in world axes; a column moves only the bodies that its joint carries."""
-    columns = motion_columns(tree, tree_q)
-    topology = tree.topology
-    poses = jax.tree.map(lambda *lanes: stack_bodies(topology, lanes), *columns.poses)
-    body = poses @ transform_of(constants_of(tree).frame)
-    com = body.translation + body.rotation @ Vec3(*(tree.com[:, k] for k in range(3)))
-    s = columns.motions
-    return ComColumns(jnp.stack(s.angular), jnp.stack(s.linear), jnp.stack(com, axis=-1))
-
-
 def _onto_joints(
-    tree: Model, bodies, at: Poses, gradient: Float[Array, "k r a 6"], columns: ComColumns
+    tree: Model, bodies, poses: Poses, gradient: Float[Array, "k r a 6"], at: Placed
 ) -> Float[Array, "k r tree_nv"]:
     """The derivatives of rows with respect to the tree's speeds, from those with respect to the bodies."""
     index = np.asarray(bodies, int).reshape(len(bodies), -1)
-    arms = jnp.concatenate([columns.arm, jnp.zeros((1, 3), columns.arm.dtype)])
-    carried = _carried_speeds(tree)
-    total = jnp.zeros((*gradient.shape[:2], tree.topology.tree_nv), gradient.dtype)
+    width = tree.topology.tree_nv
+    arms = jnp.concatenate([at.com, jnp.zeros((1, 3), at.com.dtype)])
+    carried = np.concatenate([carries_of(tree.topology).speeds, np.zeros((1, width))]) > 0.0
+    columns = jnp.broadcast_to(at.motions.T[None], (len(bodies), 6, width))
+    total = jnp.zeros((*gradient.shape[:2], width), gradient.dtype)
     for a in range(index.shape[1]):
         own = index[:, a]
-        R, arm = at.rotation[own], arms[own]
         push = gradient[:, :, a, 3:]
-        moment = product(gradient[:, :, a, :3], jnp.swapaxes(R, -1, -2))
-        moment = moment + cross(arm[:, None, :] + jnp.zeros_like(push), push)
-        shared = (len(bodies), 3, tree.topology.tree_nv)
-        power = product(moment, jnp.broadcast_to(columns.angular[None], shared))
-        power = power + product(push, jnp.broadcast_to(columns.linear[None], shared))
+        moment = product(gradient[:, :, a, :3], jnp.swapaxes(poses.rotation[own], -1, -2))
+        moment = moment + cross(arms[own][:, None, :] + jnp.zeros_like(push), push)
+        power = product(jnp.concatenate([moment, push], axis=-1), columns)
         total = total + jnp.where(carried[own][:, None, :], power, 0.0)
     return total
-
-
-def _carried_speeds(tree: Model) -> np.ndarray:
-    """(nb + 1, tree_nv) truth of: the speed moves the body; the last row is the ground's."""
-    topology = tree.topology
-    moves = np.zeros((topology.nb + 1, topology.nb), bool)
-    for body, path in enumerate(topology.ancestors):
-        moves[body, list(path)] = True
-    assert GROUND == -1
-    return np.repeat(moves, topology.v_slots.width, axis=1)
 
 
 def _rows_in_order(rows: Constraints, parts, width: int, dtype) -> Float[Array, "m width"]:
@@ -285,3 +235,7 @@ def _rows_in_order(rows: Constraints, parts, width: int, dtype) -> Float[Array, 
     order = np.concatenate([np.asarray(p, int).reshape(-1) for p in rows.places])
     used = np.flatnonzero(order >= 0)
     return gathered(flat, used[np.argsort(order[used])])
+
+
+def _product(a: Array, b: Array) -> Array:
+    return jnp.matmul(a, b, precision=lax.Precision.HIGHEST)

@@ -16,15 +16,9 @@ from linkax.dynamics.inverse import (
     stored_pose,
     tree_inverse_dynamics,
 )
-from linkax.dynamics.reduced import (
-    reduced_factor,
-    reduced_forward_dynamics,
-    reduced_solve,
-    reduced_with,
-)
+from linkax.dynamics.reduced import reduced_forward_dynamics, reduced_solve
 from linkax.joints import AbstractJoint, Travel
 from linkax.math.materialise import materialise
-from linkax.model.abstract import AbstractModel
 from linkax.model.constants import (
     constants_of,
     inertia_of,
@@ -178,25 +172,6 @@ def solve_with(
     xs = zip(rows, qs, factor.rotations, factor.bodies, excesses, strict=True)
     x = outward(topology, _smooth, NO_MOTION, list(xs), model.dtype)
     return stack_joints(topology, x, topology.v_slots, model.dtype)
-
-
-def factorised(model: AbstractModel, q: Float[Array, " nq"]) -> jax.tree_util.Partial:
-    """b -> M^-1 b with one factorisation for any number of right-hand sides; not for derivatives."""
-    if model.tree.topology.followers:
-        return jax.tree_util.Partial(reduced_with, reduced_factor(model, q))
-    zero = jnp.zeros((model.nv,), model.dtype)
-    factor = articulated_body(model.tree, q, zero, zero, None)[1]
-    return jax.tree_util.Partial(solve_with, model.tree, q, factor)
-
-
-def mass_times(
-    model: AbstractModel, q: Float[Array, " nq"], x: Float[Array, " nv"]
-) -> Float[Array, " nv"]:
-    """M x without forming M."""
-    tree_q, tree_x = model.tree_coordinates(q), model.tree_speeds(q, x)
-    return model.project(
-        q, tree_inverse_dynamics(model.tree, tree_q, None, tree_x, None, gravity=False)
-    )
 
 
 def _differentiable_solve(model: Model, q: Array, factor: TreeFactor, b: Array) -> Array:

@@ -13,23 +13,13 @@ from linkax.dynamics.mass import mass_matrix
 from linkax.model.abstract import AbstractModel
 
 
-def reduced_factor(model: AbstractModel, q: Float[Array, " nq"]) -> Float[Array, "nv nv"]:
-    """The lower Cholesky factor of G^T M G."""
-    return cho_factor(mass_matrix(model, q), lower=True)[0]
-
-
-def reduced_with(factor: Float[Array, "nv nv"], b: Float[Array, " nv"]) -> Float[Array, " nv"]:
-    """(G^T M G)^-1 b by its factor."""
-    return cho_solve((factor, True), b)
-
-
 def reduced_solve(
     model: AbstractModel, q: Float[Array, " nq"], b: Float[Array, " nv"]
 ) -> Float[Array, " nv"]:
     """(G^T M G)^-1 b."""
     if model.nv == 0:
         return b
-    return reduced_with(reduced_factor(model, q), b)
+    return cho_solve(cho_factor(mass_matrix(model, q), lower=True), b)
 
 
 def reduced_forward_dynamics(

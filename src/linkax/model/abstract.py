@@ -48,6 +48,11 @@ class AbstractModel(eqx.Module):
 
     # --- independent speeds and those of the tree ---
 
+    def at(self, q: Float[Array, " nq"]) -> "AbstractModel":
+        """The model with what depends on q alone worked out, for functions that need it several times."""
+        del q
+        return self
+
     @abc.abstractmethod
     def tree_coordinates(self, q: Float[Array, " nq"]) -> Float[Array, " tree_nq"]:
         """The coordinates of all joints of the tree, mimic joints among them."""

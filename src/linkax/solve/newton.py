@@ -34,6 +34,8 @@ class Equations(NamedTuple):
     residual: Callable[[Any, Any], tuple[Any, Float[Array, ""]]]
     factorise: Callable[[Any, Any], tuple[Any, Bool[Array, ""]]]
     solve: Callable[[Any, Any], Any]
+    # Factors of a Jacobian near the root, from the arguments, that are tried before any other is taken.
+    chord: Callable[[Any], Any] | None = None
 
 
 class Budget(NamedTuple):
@@ -43,6 +45,8 @@ class Budget(NamedTuple):
     halvings: int = 12
     # A size up to here counts as a root where no step makes it smaller: the rounding floor is only estimated.
     slack: float = 1.0
+    # Steps by `Equations.chord`; each must make the residual at least five times smaller.
+    chords: int = 8
 
 
 class _Search(NamedTuple):
@@ -124,10 +128,41 @@ def _iterate(equations: Equations, y0, args, budget: Budget, active) -> Root:
             ~better,
         )
 
+    if equations.chord is not None:
+        start = _chord_steps(equations, start, args, budget, active)
     end = lax.while_loop(unfinished, newton_step, start)
     good = active & ((end.size <= 1.0) | (end.stuck & (end.size <= budget.slack)))
     value = jax.tree.map(lambda new, old: jnp.where(good, new, old), end.y, y0)
     return Root(value, good, end.iterations, end.singular)
+
+
+def _chord_steps(equations: Equations, start: _Search, args, budget: Budget, active) -> _Search:
+    """Steps by factors that are not taken anew, while they converge fast.
+
+    Near a root they cost a residual each, of which a new Jacobian costs several.
+    """
+    assert equations.chord is not None
+    factors = equations.chord(args)
+
+    def promising(s: _Search):
+        return active & ~(s.size <= 1.0) & ~s.stuck & (s.iterations < budget.chords)
+
+    def step(s: _Search) -> _Search:
+        y = jax.tree.map(jnp.subtract, s.y, equations.solve(factors, s.residual))
+        residual, size = equations.residual(y, args)
+        good = size < 0.2 * s.size
+        keep = lambda new, old: jax.tree.map(lambda a, b: jnp.where(good, a, b), new, old)
+        return _Search(
+            keep(y, s.y),
+            keep(residual, s.residual),
+            jnp.where(good, size, s.size),
+            s.iterations + 1,
+            s.singular,
+            ~good,
+        )
+
+    end = lax.while_loop(promising, step, start)
+    return end._replace(iterations=jnp.zeros_like(end.iterations), stuck=jnp.zeros_like(end.stuck))
 
 
 def _line_search(equations: Equations, s: _Search, step, args, budget: Budget):
