@@ -188,7 +188,7 @@ class EmbeddedModel(AbstractModel):
 
         def stride(q, _):
             moved = self.integrate(q, size)
-            return jnp.where(self.closure(moved) < self._tolerance(q), moved, q), None
+            return jnp.where(self.closure(moved) < self.tolerance(q), moved, q), None
 
         return lax.scan(stride, self.reference, length=STRIDES)[0]
 
@@ -223,7 +223,8 @@ class EmbeddedModel(AbstractModel):
         now = jnp.zeros((), self.dtype)
         return jnp.max(jnp.abs(self.rows.position_residual(self.base, q, now)), initial=0.0)
 
-    def _tolerance(self, q):
+    def tolerance(self, q: Float[Array, " nq"]) -> Float[Array, ""]:
+        """What counts as closed: a hundred thousand roundings of the largest coordinate."""
         eps = jnp.finfo(q.dtype).eps
         return 1e5 * eps * jnp.maximum(1.0, jnp.max(jnp.abs(q), initial=0.0))
 

@@ -15,7 +15,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from linkax.constraints.instant import bending, drift
-from linkax.constraints.rows import Constraints, pull, push
+from linkax.constraints.rows import NO_CONSTRAINTS, Constraints, pull, push
 from linkax.kinematics.bodies import Poses, with_ground
 from linkax.kinematics.side_by_side import Moving, Placed, carries_of, move, of_centres, place
 from linkax.math.stacks import apply, cross, product
@@ -195,6 +195,9 @@ class TreeConstraints(eqx.Module):
 
 
 # --- bodies ---
+
+
+NO_ROWS = TreeConstraints(NO_CONSTRAINTS)
 
 
 def about_origins(at: Placed, wrenches: Float[Array, "nb 6"]) -> Float[Array, "nb 6"]:

@@ -5,7 +5,7 @@ import abc
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from linkax.model import Model
+from linkax.model import AbstractModel
 
 
 class AbstractElement(eqx.Module):
@@ -13,10 +13,10 @@ class AbstractElement(eqx.Module):
 
     @abc.abstractmethod
     def generalised_force(
-        self, model: Model, q: Float[Array, " nq"], v: Float[Array, " nv"]
+        self, model: AbstractModel, q: Float[Array, " nq"], v: Float[Array, " nv"]
     ) -> Float[Array, " nv"]:
         """The forces on the speeds of the model [N m or N]."""
 
     @abc.abstractmethod
-    def potential_energy(self, model: Model, q: Float[Array, " nq"]) -> Float[Array, ""]:
+    def potential_energy(self, model: AbstractModel, q: Float[Array, " nq"]) -> Float[Array, ""]:
         """The energy that the element stores at q [J]; zero for a dissipative one."""

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from linkax.forces.base import AbstractElement
-from linkax.model import Model, coordinates
+from linkax.model import AbstractModel
 
 
 class JointDamping(AbstractElement):
@@ -13,13 +13,11 @@ class JointDamping(AbstractElement):
     damping: Float[Array, " tree_nv"]  # [N m s/rad or N s/m]
 
     def generalised_force(
-        self, model: Model, q: Float[Array, " nq"], v: Float[Array, " nv"]
+        self, model: AbstractModel, q: Float[Array, " nq"], v: Float[Array, " nv"]
     ) -> Float[Array, " nv"]:
         """-damping * v."""
-        del q
-        tree_v = coordinates.expand(model.topology, v, model.ratio, None, "nv")
-        return coordinates.project(model.topology, -self.damping * tree_v, model.ratio)
+        return model.project(q, -self.damping * model.tree_speeds(q, v))
 
-    def potential_energy(self, model: Model, q: Float[Array, " nq"]) -> Float[Array, ""]:
+    def potential_energy(self, model: AbstractModel, q: Float[Array, " nq"]) -> Float[Array, ""]:
         """Zero: a damper stores nothing."""
         return jnp.zeros((), q.dtype)

@@ -14,7 +14,7 @@ from linkax.simulate.base import AbstractIntegrator
 from linkax.simulate.integrators import SemiImplicitEuler
 from linkax.simulate.status import Status
 from linkax.simulate.variational import Variational
-from linkax.system import State, System
+from linkax.system import State, System, settled
 
 
 # What reverse mode keeps of a step takes as much memory as about so many states (of a chain of 5: 2.2 kB
@@ -79,6 +79,7 @@ def step(
     length = jnp.asarray(dt, state.q.dtype)
     held = lambda t, s: controls
     after, _ = chosen.step(system, chosen.prepare(system, state), held, length)
+    after, _ = settled(system, after)
     return chosen.report(system, after, held, length)
 
 
@@ -117,6 +118,8 @@ def _advance(
         after, reached = integrator.step(system, carry.state, chosen, dt, running)
         # Time is counted, not summed: after 1e6 additions of dt a sum has lost six digits.
         after = eqx.tree_at(lambda s: s.t, after, start + (index + 1.0) * dt)
+        after, closed = settled(system, after, running)
+        reached = Status.where(closed, reached, Status.open_loops)
         for callback in callbacks:
             after = callback(system, after)
         status = Status.where(_finite(after), Status.completed, Status.non_finite)

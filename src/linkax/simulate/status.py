@@ -19,6 +19,10 @@ class Status(eqx.Enumeration):
         "The equations of a step could not be solved: the run was stopped there and holds its last good "
         "state; try a smaller dt, and check that the loads and constraints can be met."
     )
+    open_loops = (
+        "The loops could not be closed after a step: the run was stopped there and holds its last good "
+        "state; try a smaller dt, or in the embedded formulation other independent coordinates."
+    )
     singular = (
         "The Jacobian of a step was singular: the run was stopped there and holds its last good state; where "
         "constraints are redundant use the rank-tolerant solver, else try a smaller dt."

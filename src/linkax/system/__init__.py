@@ -6,7 +6,10 @@ from linkax.system.state import State as State, state_of as state_of
 from linkax.system.system import (
     System as System,
     accelerations as accelerations,
+    closure as closure,
+    constrained_accelerations as constrained_accelerations,
     derivatives as derivatives,
     energy as energy,
     generalised_forces as generalised_forces,
+    settled as settled,
 )

@@ -6,15 +6,18 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from linkax.constraints.tree_rows import NO_ROWS
 from linkax.forces import AbstractElement, JointDamping
+from linkax.forces.described import loads_of
+from linkax.forces.loads import AbstractLoad
 from linkax.io import describe
 from linkax.model import Description, assemble, with_root
 from linkax.system.mechanism import mechanism_of_parts
 from linkax.system.system import System
+from linkax.system.tree_parts import constrained_parts
 
 
-_FORMULATIONS = ("tree", "maximal")
-_PLANNED = ("embedded",)
+_FORMULATIONS = ("tree", "embedded", "maximal")
 
 
 def build(
@@ -23,39 +26,44 @@ def build(
     massless: str = "error",
     dtype: Any = None,
     unroll: int = 1,
+    independent: tuple[str, ...] | None = None,
 ) -> System:
     """The System of a description.
 
-    In maximal coordinates loops are closed first: where they gape, the run starts from the nearest closed
-    configuration, and where the initial speeds open them, from the nearest speeds that do not; both are
-    noted.
+    Loops are closed first: where they gape, the run starts from the nearest closed configuration, and where
+    the initial speeds open them, from the nearest speeds that do not; both are noted.
 
     Args:
         description: plain data; checked here.
-        formulation: "tree" (minimal coordinates) or "maximal" (one pose a body; loops, elements and motions).
+        formulation: "tree" (minimal coordinates, loops by multipliers), "embedded" (independent coordinates
+            only) or "maximal" (one pose a body).
         massless: what becomes of joints that move no inertia: "error", or "weld" to hold them at neutral.
         dtype: precision of the leaves; JAX's default float if None.
         unroll: bodies compiled side by side in each recursion; 0 writes out all of them.
+        independent: names of the speeds that the embedded formulation keeps; chosen by pivoting if None.
 
     Raises:
         ValueError: naming what is wrong in the description and what would be right.
     """
     _check_formulation(formulation)
-    # A fault in a loop, element or motion is named before the fact that none can be built.
     parts = assemble(description, massless=massless, dtype=dtype, unroll=unroll)
     real = parts.model.dtype
     q, v = jnp.asarray(parts.initial_q, real), jnp.asarray(parts.initial_v, real)
     elements: tuple[AbstractElement, ...] = ()
-    mechanism, notes = None, parts.notes
+    mechanism, model, rows, weights = None, parts.model, NO_ROWS, None
+    loads: tuple[AbstractLoad, ...] = ()
     if formulation == "maximal":
         built = mechanism_of_parts(parts, description.name)
-        mechanism, q, v, notes = built.mechanism, built.q, built.v, (*parts.notes, *built.notes)
+        mechanism, q, v, notes = built.mechanism, built.q, built.v, built.notes
     else:
-        _check_supported(description)
+        found = constrained_parts(parts, description.name, formulation == "embedded", independent)
+        model, rows, weights = found.model, found.rows, found.weights
+        q, v, notes = found.q, found.v, found.notes
+        loads = loads_of(parts.model, parts.elements, parts.loops)
         if parts.damping.any():
             elements = (JointDamping(jnp.asarray(parts.damping, real)),)
     return System(
-        model=parts.model,
+        model=model,
         elements=elements,
         initial_q=q,
         initial_v=v,
@@ -65,33 +73,20 @@ def build(
         marker_names=tuple(m.name for m in parts.markers),
         marker_bodies=tuple(m.body for m in parts.markers),
         name=description.name,
-        notes=tuple(notes),
+        notes=(*parts.notes, *notes),
         formulation=formulation,
         mechanism=mechanism,
+        weights=weights,
+        rows=rows,
+        loads=loads,
     )
 
 
 def _check_formulation(formulation: str) -> None:
     if formulation in _FORMULATIONS:
         return
-    if formulation in _PLANNED:
-        raise ValueError(f'Formulation "{formulation}" is not available yet; use "tree".')
-    near = difflib.get_close_matches(formulation, _FORMULATIONS + _PLANNED, n=1) or ["tree"]
+    near = difflib.get_close_matches(formulation, _FORMULATIONS, n=1) or ["tree"]
     raise ValueError(f'There is no formulation "{formulation}"; did you mean "{near[0]}"?')
-
-
-def _check_supported(description: Description) -> None:
-    tables = {
-        "loop": description.loops,
-        "element": description.elements,
-        "motion": description.motions,
-    }
-    for kind, entries in tables.items():
-        if entries:
-            raise ValueError(
-                f"[[{kind}]] `{entries[0].name}` of `{description.name}` cannot be built in the "
-                'tree formulation yet: use formulation="maximal", or remove the table to build the rest.'
-            )
 
 
 def load(

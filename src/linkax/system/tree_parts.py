@@ -1,0 +1,99 @@
+"""A description's loops and motions in the tree and the embedded formulation."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from linkax.constraints.assembly import solve_q, solve_v, weights_of
+from linkax.constraints.embed import embed
+from linkax.constraints.of_tree import tree_constraints
+from linkax.constraints.tree_rows import NO_ROWS, TreeConstraints
+from linkax.model import AbstractModel
+from linkax.model.builder import Assembly
+
+
+# How far loops of a description may gape before they are closed by moving joints [m or rad], and in how many
+# roundings of the precision, where that is more.
+GAPE, ROUNDINGS = 1e-10, 1e3
+
+
+class Constrained(eqx.Module):
+    """A model, the rows that act by multipliers, and a start that meets them."""
+
+    model: AbstractModel
+    rows: TreeConstraints
+    weights: Float[Array, " nv"] | None
+    q: Float[Array, " nq"]
+    v: Float[Array, " nv"]
+    notes: tuple[str, ...] = eqx.field(static=True)
+
+
+def constrained_parts(
+    parts: Assembly, name: str, embedded: bool, independent: tuple[str, ...] | None = None
+) -> Constrained:
+    """The loops embedded, or as rows of the tree; prescribed motions are rows in both.
+
+    Raises:
+        ValueError: where the loops cannot be closed near the initial coordinates.
+    """
+    tree = parts.model
+    q, v = (jnp.asarray(x, tree.dtype) for x in (parts.initial_q, parts.initial_v))
+    if not parts.loops and not parts.motions:
+        return Constrained(tree, NO_ROWS, None, q, v, ())
+    everything = jax.jit(lambda: tree_constraints(tree, parts.loops, parts.motions))()
+    start = _started(tree, everything, q, v)
+    gape, opening = float(start.gape), float(start.opening)
+    allowed = max(GAPE, ROUNDINGS * float(jnp.finfo(tree.dtype).eps))
+    notes = []
+    if gape > allowed:
+        if not bool(start.closed):
+            raise ValueError(
+                f"The loops of `{name}` gape by {gape:.3g} at the initial coordinates and cannot be closed "
+                "near them; give initial positions that are nearer to a closed one."
+            )
+        notes.append(
+            f"The loops gape by {gape:.2g} at the initial coordinates; the run starts from the nearest "
+            "closed configuration."
+        )
+    if opening > allowed * (1.0 + float(jnp.max(jnp.abs(v), initial=0.0))):
+        notes.append(
+            f"The initial speeds open the loops at {opening:.2g} m/s (or rad/s); the run starts from the "
+            "nearest ones that do not, each weighed with its joint's inertia."
+        )
+    q, v = start.q, start.v
+    if not embedded or not parts.loops:
+        return Constrained(tree, everything, start.weights, q, v, tuple(notes))
+    model = embed(tree, parts.loops, q=q, independent=independent)
+    notes.append(_choice(model, tree))
+    rows = jax.jit(lambda: tree_constraints(tree, (), parts.motions))()
+    index = np.asarray(model.independent, int)
+    return Constrained(model, rows, start.weights[index], model.reference, v[index], tuple(notes))
+
+
+def _choice(model, tree) -> str:
+    chosen = ", ".join(model.speed_names) or "none"
+    return (
+        f"Of {tree.nv} speeds {model.nv} are independent: {chosen}; the others follow by the loops."
+    )
+
+
+class _Start(eqx.Module):
+    gape: Array
+    closed: Array
+    opening: Array
+    weights: Array
+    q: Array
+    v: Array
+
+
+@jax.jit
+def _started(tree, rows: TreeConstraints, q, v) -> _Start:
+    now = jnp.zeros((), tree.dtype)
+    gape = jnp.max(jnp.abs(rows.position_residual(tree, q, now)), initial=0.0)
+    weights = weights_of(tree, q)
+    met = solve_q(tree, rows, q, weights=weights)
+    opening = jnp.max(jnp.abs(rows.velocity_residual(tree, met.value, v, now)), initial=0.0)
+    speeds = solve_v(tree, rows, met.value, v, weights=weights)
+    return _Start(gape, met.converged, opening, weights, met.value, speeds.value)
