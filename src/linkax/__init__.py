@@ -13,6 +13,7 @@ The rooms, in reading order; each imports only those above it.
 `kinematics`    poses, velocities, accelerations, Jacobians
 `dynamics`      inverse dynamics, mass matrix, forward dynamics, energy, momentum
 `forces`        force elements
+`constraints`   constraint rows on bodies; compound bodies
 `maximal`       one pose a body: constraint rows, the variational integrator, linkages, minimal <->
                 maximal
 `system`        System and State: the whole machine; `build`, `load`
@@ -27,6 +28,7 @@ Everything is a pure function of one sample that composes with `jax.jit`, `jax.v
 """
 
 from linkax import io as io, math as math, maximal as maximal
+from linkax.constraints import AggregatedModel as AggregatedModel, aggregate as aggregate
 from linkax.dynamics import (
     bias_force as bias_force,
     center_of_mass as center_of_mass,

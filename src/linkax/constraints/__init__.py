@@ -1,1 +1,6 @@
-"""Constraint rows on bodies: joints, loops, distances, couplings, prescribed motions."""
+"""Constraint rows on bodies: joints, loops, distances, couplings, prescribed motions; and compound bodies."""
+
+from linkax.constraints.aggregate import (
+    AggregatedModel as AggregatedModel,
+    aggregate as aggregate,
+)

@@ -16,9 +16,11 @@ from linkax.dynamics.inverse import (
     stored_pose,
     tree_inverse_dynamics,
 )
+from linkax.dynamics.nodes import forward_over_nodes, solve_over_nodes
 from linkax.dynamics.reduced import reduced_forward_dynamics, reduced_solve
 from linkax.joints import AbstractJoint, Travel
 from linkax.math.materialise import materialise
+from linkax.model.abstract import AbstractModel
 from linkax.model.constants import (
     constants_of,
     inertia_of,
@@ -214,7 +216,7 @@ def _solve_tree_jvp(primals, tangents):
 
 
 def forward_dynamics(
-    model: Model,
+    model: AbstractModel,
     q: Float[Array, " nq"],
     v: Float[Array, " nv"],
     tau: Float[Array, " nv"],
@@ -223,7 +225,8 @@ def forward_dynamics(
     """The rates of the speeds under the generalised forces tau, gravity and the wrenches.
 
     Knows inertia, armature and gravity only; elements act in `accelerations(system, ...)`. The cost is
-    linear in the number of bodies (with mimic joints: cubic in the independent speeds).
+    linear in the number of bodies (with mimic joints: cubic in the independent speeds; with compound bodies:
+    linear in their number, cubic in the speeds of each).
 
     Args:
         model: the tree.
@@ -234,16 +237,20 @@ def forward_dynamics(
     Source: Featherstone 2008, section 7.3; Jain 2011, chapter 7.
     """
     q, v, tau, wrenches = conform(model, q=q, v=v, tau=tau, wrenches=wrenches)
+    if not isinstance(model, Model):
+        return forward_over_nodes(model, q, v, tau, wrenches)
     if model.topology.followers:
         return reduced_forward_dynamics(model, q, v, tau, wrenches)
     return solve_tree(model, q, v, tau, wrenches)[0]
 
 
 def solve_mass_matrix(
-    model: Model, q: Float[Array, " nq"], b: Float[Array, " nv"]
+    model: AbstractModel, q: Float[Array, " nq"], b: Float[Array, " nv"]
 ) -> Float[Array, " nv"]:
-    """M^-1 b without forming M; cost linear in the number of bodies (cubic with mimic joints)."""
+    """M^-1 b without forming M; cost as for `forward_dynamics`."""
     q, b = conform(model, q=q, b=b)
+    if not isinstance(model, Model):
+        return solve_over_nodes(model, q, b)
     if model.topology.followers:
         return reduced_solve(model, q, b)
     zero = jnp.zeros_like(b)

@@ -102,6 +102,15 @@ class AbstractModel(eqx.Module):
     # --- what is the tree's ---
 
     @property
+    def node_speeds(self) -> tuple[tuple[int, ...], ...] | None:
+        """For each node, which of the model's speeds are its independent ones, in the order of X's columns.
+
+        The speeds of its joints, as for X = 1; a model that spreads its speeds otherwise says how.
+        """
+        nodes = self.nodes
+        return None if nodes is None else tuple(n.speeds(self.tree.topology) for n in nodes)
+
+    @property
     def nb(self) -> int:
         """Number of moving bodies; the ground does not count."""
         return self.tree.topology.nb
