@@ -181,7 +181,7 @@ def _compliance_along(
     return solved, 0.5 * (full + full.T)
 
 
-Rows = Sequence[int] | Float[Array, "r n"] | Float[np.ndarray, "r n"] | None
+Rows = Sequence[int] | Float[Array, "r _n"] | Float[np.ndarray, "r _n"] | None
 
 
 def effective_mass_matrix(
@@ -206,25 +206,30 @@ def effective_mass_matrix(
 
     Source: Khatib 1987; Jain 2011, chapter 10.
     """
+    B = _task(6 * len(bodies), rows)
     omega = operational_space_compliance(model, q, bodies, points)
-    return pseudo_inverse(_along(omega, rows))
+    return pseudo_inverse(_along(omega, B))
 
 
-def _along(omega: Float[Array, "n n"], rows: Rows) -> Float[Array, "r r"]:
-    """B omega B^T."""
-    n = omega.shape[0]
+def _task(n: int, rows: Rows) -> np.ndarray | Array:
+    """Indices of rows, or a matrix of n columns; a `ValueError` for anything else."""
     if rows is None:
-        return omega
-    if np.ndim(rows) == 1:
-        chosen = np.asarray(rows)
-        known = chosen.size == 0 or (chosen.dtype.kind in "iu" and set(chosen) <= set(range(n)))
-        if not known:
-            raise ValueError(f"`rows` is {list(chosen)}; entries of the twist are 0 to {n - 1}.")
-        chosen = chosen.astype(int)
-        return omega[chosen][:, chosen]
-    B = jnp.asarray(rows, omega.dtype)
-    if B.ndim != 2 or B.shape[1] != n:
-        raise ValueError(f"`rows` has shape {B.shape}; as a matrix it has {n} columns.")
+        return np.arange(n)
+    if np.ndim(rows) == 2:
+        if np.shape(rows)[1] != n:
+            raise ValueError(f"`rows` has shape {np.shape(rows)}; as a matrix it has {n} columns.")
+        return jnp.asarray(rows)
+    chosen = np.asarray(rows)
+    if chosen.size and not (chosen.dtype.kind in "iu" and 0 <= chosen.min() <= chosen.max() < n):
+        raise ValueError(f"`rows` is {chosen.tolist()}; entries of the twist are 0 to {n - 1}.")
+    return chosen.astype(int)
+
+
+def _along(omega: Float[Array, "n n"], B: np.ndarray | Array) -> Float[Array, "r r"]:
+    """B omega B^T."""
+    if B.ndim == 1:
+        return omega[B][:, B]
+    B = B.astype(omega.dtype)
     half = jnp.matmul(B, omega, precision=lax.Precision.HIGHEST)
     full = jnp.matmul(half, B.T, precision=lax.Precision.HIGHEST)
     return 0.5 * (full + full.T)

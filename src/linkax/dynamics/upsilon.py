@@ -114,4 +114,5 @@ def _over_nodes(model: AbstractModel, q: Float[Array, " nq"]) -> Float[Array, "n
     J = jnp.moveaxis(jax.vmap(twists)(jnp.eye(model.nv, dtype=model.dtype)), 0, -1)
     solve = jax.vmap(lambda row: solve_mass_matrix(model, q, row))
     solved = solve(J.reshape(-1, model.nv)).reshape(J.shape)
-    return product(J, transposed(solved))
+    full = product(J, transposed(solved))
+    return 0.5 * (full + transposed(full))

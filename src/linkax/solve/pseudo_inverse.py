@@ -7,8 +7,9 @@ from jaxtyping import Array, Float
 from linkax.math.safe import safe_divide, safe_sqrt
 
 
-# Eigenvalues below so many roundings of the largest are zero: with rows scaled to a unit diagonal.
-NEGLIGIBLE = 1e3
+# Eigenvalues below so many roundings of the largest count as zero; with rows scaled to a unit diagonal those
+# of singular arms of 4 to 20 hinges came out below one, in both precisions.
+NEGLIGIBLE = 1e2
 
 
 def _times(*factors: Array) -> Array:
@@ -25,7 +26,8 @@ def _truncated(A: Float[Array, "n n"]) -> Float[Array, "n n"]:
     # Not `>`: a matrix that is not finite has no inverse that is.
     dropped = values <= NEGLIGIBLE * jnp.finfo(A.dtype).eps * jnp.max(values)
     inverse = jnp.where(dropped, 0.0, 1.0 / jnp.where(dropped, 1.0, values))
-    return _times(vectors * inverse[None, :], vectors.T)
+    full = _times(vectors * inverse[None, :], vectors.T)
+    return 0.5 * (full + full.T)
 
 
 @_truncated.defjvp
