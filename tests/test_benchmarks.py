@@ -21,6 +21,7 @@ SMALL = ["--models", "chain3", "--batch", "4"]
 TABLES = [*SMALL, "--precision", "64", "--rounds", "2", "--engines", "linkax"]
 OPTIONS = {
     "compile_time": SMALL,
+    "compliance_growth": ["--quick"],
     "energy": [
         "--methods",
         "variational",
@@ -49,6 +50,7 @@ OPTIONS = {
 }
 SAYS = {
     "compile_time": ("chain3", "gradient"),
+    "compliance_growth": ("two places, dense, batch 1: chain of 8 / chain of 4", "a body"),
     "energy": ("double pendulum", "tumbling body", "variational"),
     "four_bar": ("closure", "4 at once", "k steps/s"),
     "latency": (" us ", "plain", "1.00x"),

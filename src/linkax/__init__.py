@@ -4,14 +4,16 @@ The rooms, in reading order; each imports only those above it.
 
 ==============  =====================================================================================
 `math`          safe functions, quaternions, rotations and their conversions, small linear algebra
-`solve`         Newton's method with exact derivatives of its roots, block-sparse elimination
+`solve`         Newton's method with exact derivatives of its roots, block-sparse elimination,
+                pseudo-inverses
 `spatial`       vectors, motions, forces, transforms, inertias: structs of scalars, the lane algebra
 `joints`        one file = one joint
 `model`         description (plain data), topology (static), Model (leaves), builder, traverse (the
                 only loops over bodies), library
 `io`            URDF and TOML -> description, and back
 `kinematics`    poses, velocities, accelerations, Jacobians
-`dynamics`      inverse dynamics, mass matrix, forward dynamics, energy, momentum
+`dynamics`      inverse dynamics, mass matrix, forward dynamics, operational space, joint forces, energy,
+                momentum
 `forces`        force elements
 `constraints`   constraint rows on bodies; compound bodies
 `maximal`       one pose a body: constraint rows, the variational integrator, linkages, minimal <->
@@ -30,15 +32,21 @@ Everything is a pure function of one sample that composes with `jax.jit`, `jax.v
 from linkax import io as io, math as math, maximal as maximal
 from linkax.constraints import AggregatedModel as AggregatedModel, aggregate as aggregate
 from linkax.dynamics import (
+    JointForces as JointForces,
     bias_force as bias_force,
+    body_compliances as body_compliances,
     center_of_mass as center_of_mass,
     centroidal_momentum as centroidal_momentum,
+    consistent_inverse as consistent_inverse,
+    effective_mass_matrix as effective_mass_matrix,
     forward_dynamics as forward_dynamics,
     gravity_force as gravity_force,
     inverse_dynamics as inverse_dynamics,
+    joint_forces as joint_forces,
     kinetic_energy as kinetic_energy,
     mass_matrix as mass_matrix,
     momentum as momentum,
+    operational_space_compliance as operational_space_compliance,
     potential_energy as potential_energy,
     solve_mass_matrix as solve_mass_matrix,
     total_mass as total_mass,

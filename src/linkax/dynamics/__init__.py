@@ -1,4 +1,4 @@
-"""Inverse dynamics, mass matrix, forward dynamics, energy and momentum of open trees."""
+"""Inverse and forward dynamics, mass matrix, operational space, joint forces, energy, momentum of trees."""
 
 from linkax.dynamics.energy import (
     center_of_mass as center_of_mass,
@@ -9,6 +9,7 @@ from linkax.dynamics.energy import (
     potential_energy as potential_energy,
     total_mass as total_mass,
 )
+from linkax.dynamics.factor import TreeFactor as TreeFactor, factor_tree as factor_tree
 from linkax.dynamics.forward import (
     forward_dynamics as forward_dynamics,
     solve_mass_matrix as solve_mass_matrix,
@@ -18,4 +19,11 @@ from linkax.dynamics.inverse import (
     gravity_force as gravity_force,
     inverse_dynamics as inverse_dynamics,
 )
+from linkax.dynamics.joint_forces import JointForces as JointForces, joint_forces as joint_forces
 from linkax.dynamics.mass import mass_matrix as mass_matrix
+from linkax.dynamics.operational import (
+    consistent_inverse as consistent_inverse,
+    effective_mass_matrix as effective_mass_matrix,
+    operational_space_compliance as operational_space_compliance,
+)
+from linkax.dynamics.upsilon import body_compliances as body_compliances

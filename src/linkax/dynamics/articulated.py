@@ -34,10 +34,14 @@ def factor_body(
     D = [[power(s, u) for u in U] for s in subspace]
     for k, rotor in enumerate(armature):
         D[k][k] = add(D[k][k], rotor)
-    factor = ldl.factor(D)
-    weighted = [ldl.solve(factor, row) for row in zip(*(_flat(u) for u in U), strict=True)]
-    W = tuple(_force(tuple(row[k] for row in weighted)) for k in range(len(U)))
-    return BodyFactor(U, factor), inertia.minus_outer(U, W)
+    f = BodyFactor(U, ldl.factor(D))
+    return f, inertia.minus_outer(U, weights(f))
+
+
+def weights(f: BodyFactor) -> tuple[Force, ...]:
+    """The columns of U D^-1."""
+    weighted = [ldl.solve(f.D, row) for row in zip(*(_flat(u) for u in f.U), strict=True)]
+    return tuple(_force(tuple(row[k] for row in weighted)) for k in range(len(f.U)))
 
 
 def _flat(force: Force) -> Scalars:

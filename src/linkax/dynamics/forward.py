@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from linkax.dynamics.articulated import BodyFactor, factor_body, filter_body, smooth_body
+from linkax.dynamics.articulated import factor_body, filter_body, smooth_body
+from linkax.dynamics.factor import FULL_INERTIA, TreeFactor, factor_tree, zeros
 from linkax.dynamics.inverse import (
     Moving,
     motion_ground,
@@ -40,7 +41,6 @@ from linkax.spatial.motion import (
     cross_force,
     cross_motion,
 )
-from linkax.spatial.vector import Mat3, Sym3
 
 
 class _Carried(NamedTuple):
@@ -48,20 +48,6 @@ class _Carried(NamedTuple):
 
     inertia: ArticulatedInertia
     bias: Force
-
-
-_FULL_INERTIA = ArticulatedInertia(Sym3(*range(6)), Mat3(*range(9)), Sym3(*range(6)))
-
-
-class TreeFactor(NamedTuple):
-    """The factorised mass matrix of a tree at one q, run by run."""
-
-    rotations: list[Mat3]  # of X_up
-    bodies: list[BodyFactor]
-
-
-def _zeros(tree, dtype):
-    return jax.tree.map(lambda _: jnp.zeros((), dtype), tree)
 
 
 def _velocity_terms(joint: type[AbstractJoint], parent: Moving, x):
@@ -135,7 +121,7 @@ def articulated_body(
     ground = motion_ground(model, gravity=True, posed=wrenches is not None)
     xs = zip(rows, qs, vs, push_lanes(model, constants, wrenches), strict=True)
     moved = outward(topology, _velocity_terms, ground._replace(acceleration=None), list(xs), dtype)
-    like = _zeros(_Carried(_FULL_INERTIA, NO_FORCE), dtype)
+    like = zeros(_Carried(FULL_INERTIA, NO_FORCE), dtype)
     xs = zip(rows, bodies, qs, vs, moved, rotors, taus, strict=True)
     factored = inward(topology, _factor_and_filter, like, list(xs))
     xs = zip(rows, qs, vs, moved, factored, strict=True)
@@ -170,7 +156,7 @@ def solve_with(
     qs = joint_lanes(topology, q, topology.q_slots)
     bs = joint_lanes(topology, b, topology.v_slots)
     xs = zip(rows, qs, factor.rotations, factor.bodies, bs, strict=True)
-    excesses = inward(topology, _filter, _zeros(NO_FORCE, model.dtype), list(xs))
+    excesses = inward(topology, _filter, zeros(NO_FORCE, model.dtype), list(xs))
     xs = zip(rows, qs, factor.rotations, factor.bodies, excesses, strict=True)
     x = outward(topology, _smooth, NO_MOTION, list(xs), model.dtype)
     return stack_joints(topology, x, topology.v_slots, model.dtype)
@@ -237,7 +223,7 @@ def forward_dynamics(
     Source: Featherstone 2008, section 7.3; Jain 2011, chapter 7.
     """
     q, v, tau, wrenches = conform(model, q=q, v=v, tau=tau, wrenches=wrenches)
-    if not isinstance(model, Model):
+    if model.nodes is not None:
         return forward_over_nodes(model, q, v, tau, wrenches)
     if model.topology.followers:
         return reduced_forward_dynamics(model, q, v, tau, wrenches)
@@ -249,10 +235,10 @@ def solve_mass_matrix(
 ) -> Float[Array, " nv"]:
     """M^-1 b without forming M; cost as for `forward_dynamics`."""
     q, b = conform(model, q=q, b=b)
-    if not isinstance(model, Model):
+    if model.nodes is not None:
         return solve_over_nodes(model, q, b)
-    if model.topology.followers:
+    if model.tree.topology.followers:
         return reduced_solve(model, q, b)
-    zero = jnp.zeros_like(b)
-    factor = articulated_body(*lax.stop_gradient((model, q, zero, zero)), None)[1]
-    return _differentiable_solve(model, q, factor, b)
+    tree, tree_q = model.tree, model.tree_coordinates(q)
+    factor = factor_tree(*lax.stop_gradient((tree, tree_q)))
+    return _differentiable_solve(tree, tree_q, factor, b)

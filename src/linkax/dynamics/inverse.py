@@ -90,7 +90,7 @@ def pushed(push: Push, pose: Transform) -> Force:
     return Transform(NO_TRANSFORM.rotation, origin).force_to_parent(turned)
 
 
-def _net_force(joint: type[AbstractJoint], parent: Moving, x):
+def net_force(joint: type[AbstractJoint], parent: Moving, x):
     """Outward: a body's motion from its parent's, and the force that this motion takes."""
     row, body, state, push = x
     at, inertia = joint_frame_of(row), inertia_of(body)
@@ -151,7 +151,7 @@ def tree_inverse_dynamics(
     pushes = push_lanes(model, constants, wrenches)
     ground = motion_ground(model, gravity, wrenches is not None)
     xs = list(zip(rows, bodies, states, pushes, strict=True))
-    moved = outward(topology, _net_force, ground, xs, model.dtype)
+    moved = outward(topology, net_force, ground, xs, model.dtype)
     zero = jax.tree.map(lambda _: jnp.zeros((), model.dtype), NO_FORCE)
     tau = inward(topology, _joint_force, zero, list(zip(rows, states, moved, strict=True)))
     return stack_joints(topology, tau, topology.v_slots, model.dtype)

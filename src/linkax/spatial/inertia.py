@@ -13,6 +13,8 @@ from linkax.spatial.vector import (
     cross,
     cross_matrix_product,
     dot,
+    outer,
+    symmetric_outer,
     symmetric_product,
 )
 
@@ -92,9 +94,9 @@ class ArticulatedInertia(NamedTuple):
         """self - sum_i u_i w_i^T, for a sum known to be symmetric."""
         angular, coupling, linear = self
         for a, b in zip(u, w, strict=True):
-            angular = angular - _outer_symmetric(a.angular, b.angular)
-            coupling = coupling - _outer(a.angular, b.linear)
-            linear = linear - _outer_symmetric(a.linear, b.linear)
+            angular = angular - symmetric_outer(a.angular, b.angular)
+            coupling = coupling - outer(a.angular, b.linear)
+            linear = linear - symmetric_outer(a.linear, b.linear)
         return ArticulatedInertia(angular, coupling, linear)
 
     def to_parent(self, X: Transform) -> "ArticulatedInertia":
@@ -117,21 +119,6 @@ class ArticulatedInertia(NamedTuple):
         change = first - second
         shift = Sym3(change.xx, change.yy, change.zz, change.xy, change.xz, change.yz)
         return ArticulatedInertia(angular + shift, moved, linear)
-
-
-def _outer(a: Vec3, b: Vec3) -> Mat3:
-    return Mat3(*(multiply(x, y) for x in a for y in b))
-
-
-def _outer_symmetric(a: Vec3, b: Vec3) -> Sym3:
-    return Sym3(
-        multiply(a.x, b.x),
-        multiply(a.y, b.y),
-        multiply(a.z, b.z),
-        multiply(a.x, b.y),
-        multiply(a.x, b.z),
-        multiply(a.y, b.z),
-    )
 
 
 def articulated(body: RigidInertia) -> ArticulatedInertia:

@@ -126,6 +126,23 @@ def symmetric_product(a: Mat3, b: Mat3) -> Sym3:
     return Sym3(dot(a0, b0), dot(a1, b1), dot(a2, b2), dot(a0, b1), dot(a0, b2), dot(a1, b2))
 
 
+def outer(a: Vec3, b: Vec3) -> Mat3:
+    """a b^T."""
+    return Mat3(*(multiply(x, y) for x in a for y in b))
+
+
+def symmetric_outer(a: Vec3, b: Vec3) -> Sym3:
+    """The upper triangle of a b^T: a term of a sum that is symmetric as a whole."""
+    return Sym3(
+        multiply(a.x, b.x),
+        multiply(a.y, b.y),
+        multiply(a.z, b.z),
+        multiply(a.x, b.y),
+        multiply(a.x, b.z),
+        multiply(a.y, b.z),
+    )
+
+
 def cross_matrix_product(a: Vec3, m: Mat3) -> Mat3:
     """[a]x m: the cross product of a with every column of m."""
     columns = m.transposed.rows
