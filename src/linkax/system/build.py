@@ -83,6 +83,7 @@ def _check_formulation(formulation: str) -> None:
 def _check_supported(description: Description) -> None:
     tables = {
         "loop": description.loops,
+        "drive": description.drives,
         "element": description.elements,
         "motion": description.motions,
     }

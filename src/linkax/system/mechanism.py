@@ -9,9 +9,7 @@ from linkax import maximal as mx
 from linkax.constraints.described import joint_loop_rows, motion_row, together
 from linkax.forces.described import loads_of
 from linkax.maximal.joint_loads import JointLoads
-from linkax.model import (
-    Model,
-)
+from linkax.model import JointDescription, Model
 from linkax.model.builder import Assembly
 
 
@@ -77,7 +75,10 @@ def _rows(parts: Assembly) -> mx.Constraints:
     """Joint by joint, then loop by loop, then prescribed motions."""
     model = parts.model
     joints = [g for g in mx.joint_rows(model).groups if isinstance(g, mx.JointRows)]
-    joints += [joint_loop_rows(model, loop) for loop in parts.loops]
+    for loop in parts.loops:
+        if not isinstance(loop, JointDescription):
+            raise ValueError(f"Loop `{loop.name}` is a {loop.type}, which cannot be built yet.")
+        joints.append(joint_loop_rows(model, loop))
     groups: list[mx.AbstractRows] = [together(joints)] if joints else []
     return mx.in_order([*groups, *(motion_row(model, motion) for motion in parts.motions)])
 
