@@ -39,7 +39,9 @@ def mechanism_of_parts(parts: Assembly, name: str) -> Built:
     model = parts.model
     _check_expressible(parts, name)
     # Compiled as a whole: operation by operation the rows of a four-bar took 12 s to set up.
-    mechanism = jax.jit(lambda: mx.Mechanism(mx.bodies_of(model), _rows(parts), _loads(parts)))()
+    mechanism = jax.jit(
+        lambda: mx.Mechanism(mx.bodies_of(model), rows_of_parts(parts), _loads(parts))
+    )()
     q, v = (jnp.asarray(x, model.dtype) for x in (parts.initial_q, parts.initial_v))
     return _closed(mechanism, model, q, v, name)
 
@@ -65,8 +67,8 @@ def _check_expressible(parts: Assembly, name: str) -> None:
 # --- rows ---
 
 
-def _rows(parts: Assembly) -> mx.Constraints:
-    """Joint by joint (then mimic joints), loop by loop, then prescribed motions."""
+def rows_of_parts(parts: Assembly) -> mx.Constraints:
+    """The rows of an assembly: joint by joint (then mimic joints), loop by loop, then prescribed motions."""
     model = parts.model
     motions = mx.in_order([motion_row(model, motion) for motion in parts.motions])
     return in_turn([mx.joint_rows(model), loop_groups(model, parts.loops), motions])
