@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from linkax import maximal as mx
+from linkax.constraints.motion_rows import turn_of
 from linkax.constraints.rows import tangent_gradient
 from linkax.joints import JOINTS
 from linkax.kinematics.bodies import of_bodies, poses
@@ -59,16 +60,24 @@ ROWS |= {
 }
 ROWS |= {
     f"coupling {a.value} {b.value}": mx.CouplingRows(
-        leader=mx.JointFrames(**frames()),
-        follower=mx.JointFrames(**frames()),
-        ratio=jnp.asarray([2.0, -1.0, 3.0]),
+        joints=(mx.JointFrames(**frames()), mx.JointFrames(**frames())),
+        coefficients=jnp.asarray([[2.0, -1.0], [-1.0, -1.0], [3.0, 0.5]]),
         offset=jnp.asarray([0.1, 0.2, 0.3]),
+        turn=jnp.asarray([2.0, 1.0, 0.0]),
         bodies=((0, 1, 1, 2), (1, 2, 2, 0), (2, 0, 0, 1)),
         coordinates=(a, b),
     )
     for a in mx.Coordinate
     for b in mx.Coordinate
 }
+ROWS["coupling of three"] = mx.CouplingRows(
+    joints=tuple(mx.JointFrames(**frames()) for _ in range(3)),
+    coefficients=jnp.asarray([[2.0, -1.0, 0.5], [-1.0, -1.0, 1.0], [3.0, 0.5, 2.0]]),
+    offset=jnp.zeros(3),
+    turn=jnp.ones(3),
+    bodies=((0, 1, 0, 2, 1, -1), (1, 2, 1, 0, 2, 0), (2, 0, 0, 1, -1, 2)),
+    coordinates=(ANGLE, SLIDE, ANGLE),
+)
 ROWS["angle"] = mx.AngleRows(motion=THREE, bodies=SINGLES)
 ROWS["planar body"] = mx.PlanarBodyRows(point=points(), bodies=SINGLES)
 ROWS["distance"] = mx.DistanceRows(points(), points(), jnp.ones(K), bodies=PAIRS)
@@ -146,20 +155,71 @@ def test_prescribed_angles_are_compared_without_whole_turns():
     close(slide.residual(T0, at((0.0, 0.0, 0.0, 0.0), (5.0, 1.0, 0.0, 0.0))), [[2.0]])
 
 
-def test_a_coupling_vanishes_where_the_follower_keeps_its_ratio():
-    gear = mx.CouplingRows(
-        leader=mx.JointFrames(**PLAIN),
-        follower=mx.JointFrames(**PLAIN),
-        ratio=jnp.asarray([-3.0]),
-        offset=jnp.asarray([0.2]),
-        bodies=((-1, 0, -1, 1),),
-        coordinates=(ANGLE, ANGLE),
+def gear(coefficients, offset=0.0, coordinates=(ANGLE, ANGLE), frames=PLAIN):
+    """Joints between the ground and a body each."""
+    count = len(coefficients)
+    return mx.CouplingRows(
+        joints=(mx.JointFrames(**frames),) * count,
+        coefficients=jnp.asarray([coefficients]),
+        offset=jnp.asarray([offset]),
+        turn=jnp.asarray([turn_of(coefficients, coordinates)]),
+        bodies=(tuple(body for i in range(count) for body in (-1, i)),),
+        coordinates=coordinates,
     )
+
+
+def turned(*angles):
     ground = (0.0, 0.0, 0.0, 0.0)
-    meshed = at(ground, (0.0, 0.0, 0.0, 1.5), ground, (0.0, 0.0, 0.0, -4.3))
-    close(gear.residual(T0, meshed), [[0.0]])
-    slipped = at(ground, (0.0, 0.0, 0.0, 1.5), ground, (0.0, 0.0, 0.0, -4.2))
-    close(gear.residual(T0, slipped), [[-0.1]])
+    return at(*(place for x in angles for place in (ground, (0.0, 0.0, 0.0, x))))
+
+
+def test_a_coupling_vanishes_where_the_sum_does():
+    pair = gear((-3.0, -1.0), 0.2)
+    close(pair.residual(T0, turned(1.5, -4.3)), [[0.0]])
+    close(pair.residual(T0, turned(1.5, -4.2)), [[-0.1]])
+    three = gear((1.0, 2.0, -1.0), 0.2, (ANGLE,) * 3)
+    close(three.residual(T0, turned(0.3, -0.4, 0.1)), [[0.3 - 0.8 - 0.1 + 0.2]])
+
+
+@pytest.mark.parametrize("ratio", [50.0, -3.0, 50.37, 1.0 / 3.0, 0.02, 121.0 / 17.0])
+def test_a_ratio_of_gears_is_kept_over_any_number_of_turns(ratio):
+    pair = gear((ratio, -1.0), 0.001)
+    for angle in (3.0, 3.2, 7.0, -40.0, 1000.0):
+        close(pair.residual(T0, turned(angle, ratio * angle)), [[0.001]], 1e-9)
+
+
+def test_a_ratio_that_is_no_fraction_holds_within_half_a_turn_of_the_slower():
+    pair = gear((math.sqrt(2.0), -1.0), 0.001)
+    for angle in (3.0, -3.1):
+        close(pair.residual(T0, turned(angle, math.sqrt(2.0) * angle)), [[0.001]])
+    slipped = pair.residual(T0, turned(3.2, math.sqrt(2.0) * 3.2))
+    assert abs(float(slipped[0, 0]) - 0.001) > 0.1
+    slower = gear((1.0, -math.sqrt(2.0)), 0.001)
+    close(slower.residual(T0, turned(4.0, 4.0 / math.sqrt(2.0))), [[0.001]])
+
+
+def test_a_screw_is_kept_over_any_number_of_turns():
+    screw = gear((0.005, -1.0), 0.0, (ANGLE, SLIDE))
+    for angle in (0.5, 4.0, -100.0):
+        along = (0.0, 0.0, 0.005 * angle + 1e-4, 0.0)
+        ground = (0.0, 0.0, 0.0, 0.0)
+        close(screw.residual(T0, at(ground, (0.0, 0.0, 0.0, angle), ground, along)), [[-1e-4]])
+
+
+def test_slides_have_no_turns():
+    assert turn_of((0.3, -2.0), (SLIDE, SLIDE)) == 0.0
+    rack = gear((0.3, -2.0), 1.0, (SLIDE, SLIDE))
+    ground = (0.0, 0.0, 0.0, 0.0)
+    places = at(ground, (0.0, 0.0, 10.0, 0.0), ground, (0.0, 0.0, -20.0, 0.0))
+    close(rack.residual(T0, places), [[44.0]])
+
+
+def test_the_divisor_of_the_angles_counts():
+    angles = (ANGLE,) * 3
+    assert turn_of((6.0, -4.0, 10.0), angles) == pytest.approx(4.0 * math.pi, rel=1e-15)
+    assert turn_of((1.5, -1.0, 0.0), angles) == pytest.approx(math.pi, rel=1e-15)
+    mixed = (ANGLE, SLIDE, ANGLE)
+    assert turn_of((3.0, 1.0, 6.0), mixed) == pytest.approx(6.0 * math.pi, rel=1e-15)
 
 
 def test_distance_rows_measure_between_the_points():
@@ -191,14 +251,7 @@ def test_coupled_bodies_move_together_under_every_solver():
     hinges = mx.JointRows(
         zero, two, zero, two, jnp.zeros(2), ((-1, 0), (-1, 1)), (JOINTS["revolute"],) * 2
     )
-    gear = mx.CouplingRows(
-        leader=mx.JointFrames(**PLAIN),
-        follower=mx.JointFrames(**PLAIN),
-        ratio=jnp.asarray([-3.0]),
-        offset=jnp.asarray([0.0]),
-        bodies=((-1, 0, -1, 1),),
-        coordinates=(ANGLE, ANGLE),
-    )
+    pair = gear((-3.0, -1.0))
     torque = mx.BodyTorques(jnp.asarray([[0.0, 0.0, 20.0]]), bodies=(0,))
     ends = []
     for solver in mx.LinearSolver:
@@ -208,7 +261,7 @@ def test_coupled_bodies_move_together_under_every_solver():
             0.01,
             11,
             torque,
-            mx.in_order([hinges, gear]),
+            mx.in_order([hinges, pair]),
             settings=mx.Settings(solver=solver),
         )
         assert run.converged

@@ -10,25 +10,35 @@ import pytest
 from linkax.io import parse_toml, parse_urdf, read_toml, write_toml
 from linkax.model import library
 from linkax.model.description import (
+    DRIVES,
     ELEMENTS,
+    LOOPS,
     BodyDescription,
+    CouplingDescription,
     Description,
+    DifferentialDescription,
+    DistanceDescription,
+    DriveDescription,
     ElementDescription,
     ExpressionDescription,
     ForceDescription,
     FrameDescription,
+    GearDescription,
     HarmonicDescription,
     JointDescription,
     LinearDamperDescription,
     LinearSpringDescription,
+    LoopDescription,
     MarkerDescription,
     MimicDescription,
     MotionDescription,
     Placement,
+    RotorDescription,
     RunDescription,
     TorqueDescription,
     TorsionalDamperDescription,
     TorsionalSpringDescription,
+    VelocityDescription,
 )
 from linkax.model.placement import rotation_matrix
 
@@ -144,6 +154,36 @@ def test_every_kind_of_element_is_there():
     assert {type(element) for element in every_element()} == set(ELEMENTS.values())
 
 
+def every_other_loop() -> list[LoopDescription]:
+    third = 1.0 / 3.0
+    frame = Placement((1.0, 2.0, third), (0.6, 0.8, 0.0, 0.0))
+    return [
+        DistanceDescription("d1", "a", "world", (third, 0.0, 1.0), (0.0, third, 0.0), third),
+        DistanceDescription("d2", "a", "b"),
+        CouplingDescription("c1", ("j_angle", "h"), (third, -1.0), third),
+        CouplingDescription("c2", ("j_angle", "j_slide", "h"), (1.0, 2.0, third), None),
+        VelocityDescription("v1", "world", "a", ("wx", "vz"), frame, frame),
+        VelocityDescription("v2", "a", "b", ("vy",)),
+    ]
+
+
+def every_drive() -> list[DriveDescription]:
+    third = 1.0 / 3.0
+    frame = Placement((1.0, 2.0, third), (0.6, 0.8, 0.0, 0.0))
+    options = (0.5, third, "b", frame, (0.0, 0.6, 0.8), 0.1)
+    rotors = (RotorDescription(third), RotorDescription(third, *options))
+    return [
+        GearDescription("g1", "h", 50.5, third, *options),
+        GearDescription("g2", "h", -third, 0.01),
+        DifferentialDescription("g3", ("h", "k"), rotors, ((third, 1.0), (0.0, -third))),
+    ]
+
+
+def test_every_kind_of_loop_and_drive_is_there():
+    assert {type(loop) for loop in every_other_loop()} == set(LOOPS.values())
+    assert {type(drive) for drive in every_drive()} == set(DRIVES.values())
+
+
 def everything() -> Description:
     third = 1.0 / 3.0
     return Description(
@@ -192,7 +232,9 @@ def everything() -> Description:
                 axis=(0.0, 1.0, 0.0),
                 axis2=(0.0, 0.0, 1.0),
             ),
+            *every_other_loop(),
         ],
+        drives=every_drive(),
         elements=every_element(),
         motions=[
             MotionDescription("zero", ExpressionDescription(), joint="j"),

@@ -8,7 +8,9 @@ import pytest
 from linkax.model.builder import assemble
 from linkax.model.description import (
     BodyDescription,
+    CouplingDescription,
     Description,
+    DistanceDescription,
     ExpressionDescription,
     ForceDescription,
     JointDescription,
@@ -19,6 +21,7 @@ from linkax.model.description import (
     TorqueDescription,
     TorsionalDamperDescription,
     TorsionalSpringDescription,
+    VelocityDescription,
 )
 from linkax.model.library import diagonal
 from linkax.model.placement import compose, fixed_axis_quaternion, rotation_matrix, transform_point
@@ -199,3 +202,47 @@ def test_the_description_is_left_as_it_was():
     before = copy.deepcopy(description)
     assemble(description)
     assert description == before
+
+
+# --- loops that are no joints ---
+
+
+def test_a_rod_keeps_its_points_on_the_carriers():
+    (found,) = assemble(machine(loops=[DistanceDescription("l", "d", "b", POINT, COM)])).loops
+    assert (found.body_a, found.body_b) == ("world", "a")
+    close(found.point_a, transform_point(TURNED, POINT))
+    close(found.point_b, transform_point(TURNED, COM))
+    # `b` starts where `d` is.
+    rotated = rotation_matrix(TURNED.quaternion) @ np.subtract(POINT, COM)
+    np.testing.assert_allclose(found.length, np.linalg.norm(rotated), rtol=1e-14)
+
+
+def test_a_locked_velocity_keeps_its_frames_on_the_carriers():
+    loop = VelocityDescription("l", "d", "b", ("vx",), FURTHER, FURTHER)
+    (found,) = assemble(machine(loops=[loop])).loops
+    expected = compose(TURNED, FURTHER)
+    assert (found.parent, found.child, found.locked) == ("world", "a", ("vx",))
+    for frame in (found.parent_frame, found.child_frame):
+        close(frame.position, expected.position)
+        close(frame.quaternion, expected.quaternion)
+
+
+def test_no_rod_or_locked_velocity_lies_within_one_body():
+    rod = DistanceDescription("l", "b", "a", POINT)
+    wheel = VelocityDescription("l", "world", "d", ("vx",))
+    with pytest.raises(ValueError, match="Loop `l` joins `b` and `a`, but joints that hold still"):
+        assemble(machine(loops=[rod]))
+    with pytest.raises(ValueError, match="Loop `l` joins `world` and `d`, but joints that hold"):
+        assemble(machine(loops=[wheel]))
+
+
+def test_a_coupling_of_a_welded_joint_is_refused():
+    loop = CouplingDescription("l", ("ja", "jb"), (1.0, 2.0))
+    with pytest.raises(ValueError, match="Loop `l` couples joint `jb`, which is welded since it"):
+        assemble(light(loops=[loop]), massless="weld")
+    free = CouplingDescription("l", ("ja", "jc"), (1.0, 2.0))
+    assert assemble(machine(loops=[free])).loops == (free,)
+    slider = light(loops=[CouplingDescription("l", ("ja", "jb_slide"), (1.0, 2.0))])
+    slider.joints[1].type = "cylindrical"
+    with pytest.raises(ValueError, match="Loop `l` couples joint `jb`, which is welded since it"):
+        assemble(slider, massless="weld")

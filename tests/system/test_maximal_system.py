@@ -1,6 +1,5 @@
 """Systems in maximal coordinates: what is built, what is noted, what is refused, and how they run."""
 
-import dataclasses
 import functools as ft
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 
 import linkax as lx
 from linkax import maximal as mx
-from linkax.model import MimicDescription
+from linkax.model import VelocityDescription
 
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -83,12 +82,9 @@ def _torn():
     return description
 
 
-def _mimicking():
+def _rolling():
     description = four_bar()
-    description.loops = []
-    description.joints[1] = dataclasses.replace(
-        description.joints[1], mimic=MimicDescription("crank", -0.5), position=None
-    )
+    description.loops.append(VelocityDescription("roll", "world", "crank", ("vx",)))
     return description
 
 
@@ -96,17 +92,17 @@ def _mimicking():
     ("make", "sentence"),
     [
         (_torn, "The loops of `four_bar_free` gape by 3.77 .* cannot be closed near them"),
-        (_mimicking, "Joint `coupler` of `four_bar_free` mimics another"),
+        (_rolling, "Loop `roll` of `four_bar_free` locks velocities, but in maximal coordinates"),
         (
             lambda: four_bar(rocker={"armature": (0.0, 0.2)}),
-            r"`rocker.*` of `four_bar_free` has armature \(reflected rotor inertia\)",
+            r"Joint `rocker` has armature \(reflected rotor inertia\) 0.2, which no body",
         ),
         (
             lx.library.pendulum,
             "Body `rod` of `pendulum` has mass 1 and smallest principal moment 0, but",
         ),
     ],
-    ids=["torn", "mimic", "armature", "point mass"],
+    ids=["torn", "velocity", "armature", "point mass"],
 )
 def test_what_maximal_coordinates_cannot_express_is_refused(make, sentence):
     with pytest.raises(ValueError, match=sentence):

@@ -57,7 +57,12 @@ def _contents(description: Description) -> str:
     for noun, count in others.items():
         if count:
             lines.append(f"  {_counted(count, noun)}")
-    for noun, items in (("loop", description.loops), ("element", description.elements)):
+    tables = {
+        "loop": description.loops,
+        "drive": description.drives,
+        "element": description.elements,
+    }
+    for noun, items in tables.items():
         if items:
             lines.append(f"  {counted(len(items), noun)}{_kinds(items)}")
     for motion in description.motions:

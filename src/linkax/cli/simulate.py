@@ -33,7 +33,7 @@ from linkax.cli.arguments import (
 from linkax.cli.methods import INTEGRATOR, default, fitting, known_integrator, method
 from linkax.cli.run import Outcome, Plan, run, saved_bytes
 from linkax.io import write_results
-from linkax.model import RunDescription
+from linkax.model import JointDescription, RunDescription
 from linkax.simulate import INTEGRATORS
 from linkax.system import State, System
 
@@ -334,13 +334,14 @@ def _results(mechanism: Machine, outcome: Outcome, settings: str) -> dict[str, n
 
 
 def _reaction_names(mechanism: Machine) -> list[str]:
-    """The joints that lock something, body by body, then the loops, as their reactions are listed."""
+    """The joints that lock something, body by body, then joints that close loops, as reactions are listed."""
     system = mechanism.system
     if system.mechanism is None:
         return []
     pairs = zip(system.model.joint_names, system.model.topology.joints, strict=True)
     joints = [name for name, joint in pairs if joint.locked_rows()]
-    return [*joints, *(loop.name for loop in mechanism.description.loops)]
+    loops = mechanism.description.loops
+    return [*joints, *(loop.name for loop in loops if isinstance(loop, JointDescription))]
 
 
 def _write(

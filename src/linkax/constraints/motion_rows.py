@@ -5,6 +5,9 @@ slide along F's z axis from F's origin to M's. Angles are compared without whole
 """
 
 import enum
+import math
+from collections.abc import Sequence
+from fractions import Fraction
 
 import equinox as eqx
 import jax
@@ -80,21 +83,22 @@ class CoordinateRows(AbstractRows):
 
 
 class CouplingRows(AbstractRows):
-    """ratio * coordinate of a leading joint - coordinate of a following joint + offset = 0.
+    """The sum of coefficient * coordinate of c joints, plus an offset, is zero.
 
-    A row with multiplier one acts on the leader like an actuator of `ratio` and on the follower like one
-    of -1. Where the follower's coordinate is an angle, whole turns are taken off. A leader's angle is known
-    up to whole turns only: where it passes half a turn, a ratio that is no whole number shifts the offset.
+    A row with multiplier one acts on each joint like an actuator of its coefficient.
+
+    Angles are known up to whole turns, which shift the sum by whole multiples of 2 pi times the greatest
+    common divisor of the angles' coefficients: `turn_of` finds it, and multiples of it are taken off the
+    residual. Where the coefficients have no such divisor the sum is right only while all angles but that of
+    the smallest coefficient stay within half a turn.
     """
 
-    leader: JointFrames
-    follower: JointFrames
-    ratio: Float[Array, " k"]  # follower's unit over leader's
-    offset: Float[Array, " k"]  # [rad or m]
-    bodies: tuple[tuple[int, int, int, int], ...] = eqx.field(
-        static=True
-    )  # (parent, child) of the leader, then of the follower
-    coordinates: tuple[Coordinate, Coordinate] = eqx.field(static=True)  # leader's, follower's
+    joints: tuple[JointFrames, ...]  # c times k frames
+    coefficients: Float[Array, "k c"]
+    offset: Float[Array, " k"]  # [unit of the terms]
+    turn: Float[Array, " k"]  # what is taken off in whole multiples; zero for nothing
+    bodies: tuple[tuple[int, ...], ...] = eqx.field(static=True)  # (parent, child) of every joint
+    coordinates: tuple[Coordinate, ...] = eqx.field(static=True)  # c times
 
     @property
     def rows(self) -> int:
@@ -102,18 +106,48 @@ class CouplingRows(AbstractRows):
         return 1
 
     def residual(self, t, at):
-        """What the follower is behind."""
-        first, second = _halves(at)
-        leads = self.ratio * _coordinate(self.leader, self.coordinates[0], first)
-        off = leads + self.offset - _coordinate(self.follower, self.coordinates[1], second)
-        return (wrapped(off) if self.coordinates[1] is Coordinate.ANGLE else off)[:, None]
+        """The sum, without whole turns."""
+        off = self.offset
+        for i, (joint, coordinate) in enumerate(zip(self.joints, self.coordinates, strict=True)):
+            own = _coordinate(joint, coordinate, _pair(at, i))
+            off = off + self.coefficients[:, i] * own
+        return (off - self.turn * jnp.round(safe_divide(off, self.turn)))[:, None]
 
     def gradient(self, t, at):
-        """Of both joints' coordinates."""
-        first, second = _halves(at)
-        leads = _coordinate_gradient(self.leader, self.coordinates[0], first)
-        follows = _coordinate_gradient(self.follower, self.coordinates[1], second)
-        return jnp.concatenate([self.ratio[:, None, None, None] * leads, -follows], axis=2)
+        """Of all joints' coordinates."""
+        parts = [
+            self.coefficients[:, i, None, None, None]
+            * _coordinate_gradient(joint, coordinate, _pair(at, i))
+            for i, (joint, coordinate) in enumerate(zip(self.joints, self.coordinates, strict=True))
+        ]
+        return jnp.concatenate(parts, axis=2)
+
+
+# The largest denominator that a ratio of coefficients is taken to have, and to which fraction of it.
+DENOMINATOR, SAME_RATIO = 1000, 1e-9
+
+
+def turn_of(coefficients: Sequence[float], coordinates: Sequence[Coordinate]) -> float:
+    """What a coupling's sum does not see: 2 pi times the greatest common divisor of the angles' coefficients.
+
+    There is one where the ratios of coefficients to the smallest are fractions with denominators up to
+    1000, whole ratios of gears among them; of others the smallest coefficient stands for it. Zero where no
+    coordinate is an angle.
+    """
+    pairs = zip(coefficients, coordinates, strict=True)
+    sizes = [abs(float(c)) for c, of in pairs if of is Coordinate.ANGLE and c != 0.0]
+    if not sizes:
+        return 0.0
+    unit = min(sizes)
+    ratios = [Fraction(size / unit).limit_denominator(DENOMINATOR) for size in sizes]
+    if any(
+        abs(float(ratio) * unit - size) > SAME_RATIO * size
+        for ratio, size in zip(ratios, sizes, strict=True)
+    ):
+        return 2.0 * math.pi * unit
+    # Of fractions in lowest terms: the divisor of the numerators over the multiple of the denominators.
+    numerators, denominators = zip(*(ratio.as_integer_ratio() for ratio in ratios), strict=True)
+    return 2.0 * math.pi * unit * math.gcd(*numerators) / math.lcm(*denominators)
 
 
 class DistanceRows(AbstractRows):
@@ -155,9 +189,9 @@ def _followed(rows: AngleRows | CoordinateRows, t: Float[Array, ""]) -> Float[Ar
     return jnp.broadcast_to(rows.motion.value(t), (len(rows.bodies),))
 
 
-def _halves(at: Poses) -> tuple[Poses, Poses]:
-    """The poses of the first and of the last two bodies of each instance."""
-    return jax.tree.map(lambda x: x[:, :2], at), jax.tree.map(lambda x: x[:, 2:], at)
+def _pair(at: Poses, i: int) -> Poses:
+    """The poses of parent and child of the i-th joint of each instance."""
+    return jax.tree.map(lambda x: x[:, 2 * i : 2 * i + 2], at)
 
 
 def _frames(j: JointFrames | CoordinateRows, at: Poses):

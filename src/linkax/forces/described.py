@@ -22,6 +22,7 @@ from linkax.model import (
     JointDescription,
     LinearDamperDescription,
     LinearSpringDescription,
+    LoopDescription,
     Model,
     TorqueDescription,
     TorsionalDamperDescription,
@@ -30,7 +31,7 @@ from linkax.model import (
 
 
 def loads_of(
-    model: Model, elements: Sequence[ElementDescription], loops: Sequence[JointDescription] = ()
+    model: Model, elements: Sequence[ElementDescription], loops: Sequence[LoopDescription] = ()
 ) -> tuple[AbstractLoad, ...]:
     """The elements, those of a kind side by side; torsional ones may act on loops, found by name."""
     found: list[AbstractLoad] = []
@@ -57,7 +58,7 @@ def _ends(model: Model, elements) -> dict[str, Any]:
 
 def _hinges(model: Model, elements, loops) -> dict[str, Any]:
     """Frames of the revolute joints or loops that torsional elements act on."""
-    by_name = {loop.name: loop for loop in loops}
+    by_name = {loop.name: loop for loop in loops if isinstance(loop, JointDescription)}
     found = [
         frames_of_loop(model, by_name[e.joint])
         if e.joint in by_name

@@ -1,10 +1,23 @@
 """A mechanism in TOML is written by hand and read strictly: an unknown key is an error.
 
-Tables: `[run]`, `[world]`, `[[body]]`, `[[joint]]`, `[[frame]]`, `[[marker]]`, `[[loop]]` (a joint
-that closes a loop), `[[element]]`, whose `type` says which keys it has, and `[[motion]]`, which
-prescribes the coordinate of a `joint` or the planar angle of a `body` as an `expression`: a table of
-`constant`, `ramp`, `sine` and `cosine`, the last two a table or a list of tables of `amplitude`,
-`frequency` [Hz], `phase` [rad] and `offset`.
+Tables: `[run]`, `[world]`, `[[body]]`, `[[joint]]`, `[[frame]]`, `[[marker]]`, `[[loop]]`, `[[drive]]`,
+`[[element]]` and `[[motion]]`. The `type` of a loop, a drive or an element says which keys it has: those of
+its dataclass in `linkax.model.description`. `[[motion]]` prescribes the coordinate of a `joint` or the
+planar angle of a `body` as an `expression`: a table of `constant`, `ramp`, `sine` and `cosine`, the last
+two a table or a list of tables of `amplitude`, `frequency` [Hz], `phase` [rad] and `offset`.
+
+A `[[loop]]` is of a joint's type, and then closes a loop as that joint, or
+
+- "distance": `body_a`, `point_a`, `body_b`, `point_b` stay `length` apart, by default their distance at the
+  initial coordinates (or in so many words, `length = "initial"`);
+- "coupling": the sum of `coefficients` times the coordinates that `joints` names, plus `offset` (default
+  0; "initial" for what the initial coordinates meet), is zero;
+- "velocity": of the velocity of frame M on `child` relative to frame F on `parent`, the components in F's
+  axes that `locked` names ("wx" to "vz") are zero.
+
+A `[[drive]]` is a "gear" (a rotor that turns `ratio` times the coordinate of `joint`, with `rotor_inertia`
+about its axis) or a "differential" (as many `rotors`, tables each, as `joints`; rotor coordinates are
+`matrix` times joint coordinates). Building replaces drives by rotors and couplings (`expand_drives`).
 
 A frame is a table of `position` [m] and either `quaternion` (w, x, y, z) or `rpy` [rad], the turns
 about x, the new y, the new z. `limits = [lower, upper]`, each a number or one number a coordinate.
@@ -24,6 +37,13 @@ from linkax.io.toml_elements import (
     table_of_element,
     table_of_motion,
 )
+from linkax.io.toml_loops import (
+    connection,
+    drive_of_table,
+    loop_of_table,
+    table_of_drive,
+    table_of_loop,
+)
 from linkax.io.toml_values import (
     Table,
     check_keys,
@@ -31,7 +51,6 @@ from linkax.io.toml_values import (
     flag,
     number,
     numbers,
-    optional_triple,
     placement_of_table,
     plain,
     required,
@@ -56,7 +75,7 @@ from linkax.model.description import (
 )
 
 
-LISTS = ("body", "joint", "frame", "marker", "loop", "element", "motion")
+LISTS = ("body", "joint", "frame", "marker", "loop", "drive", "element", "motion")
 TOP_KEYS = ("name", "allow_improper_inertia", "notes", "run", "world", *LISTS)
 WORLD_KEYS = ("gravity",)
 RUN_KEYS = tuple(f.name for f in dataclasses.fields(RunDescription))
@@ -65,10 +84,6 @@ JOINT_KEYS = (*(f.name for f in dataclasses.fields(JointDescription)), "limits")
 FRAME_KEYS = tuple(f.name for f in dataclasses.fields(FrameDescription))
 MARKER_KEYS = tuple(f.name for f in dataclasses.fields(MarkerDescription))
 MIMIC_KEYS = tuple(f.name for f in dataclasses.fields(MimicDescription))
-CONNECTION_KEYS = (
-    *("name", "type", "parent", "child", "parent_frame", "child_frame"),
-    *("axis", "axis2", "pitch"),
-)
 SEQUENCES = (
     *("armature", "damping", "lower", "upper"),
     *("effort", "velocity", "position", "speed"),
@@ -104,7 +119,8 @@ def parse_toml(text: str, name: str = "mechanism") -> Description:
         joints=[_joint(t, i) for i, t in enumerate(lists["joint"])],
         frames=[_frame(t, i) for i, t in enumerate(lists["frame"])],
         markers=[_marker(t, i) for i, t in enumerate(lists["marker"])],
-        loops=[_loop(t, i) for i, t in enumerate(lists["loop"])],
+        loops=[loop_of_table(t, i) for i, t in enumerate(lists["loop"])],
+        drives=[drive_of_table(t, i) for i, t in enumerate(lists["drive"])],
         elements=[element_of_table(t, i) for i, t in enumerate(lists["element"])],
         motions=[motion_of_table(t, i) for i, t in enumerate(lists["motion"])],
         gravity=triple(world, "gravity", "[world]", Description().gravity),
@@ -114,28 +130,10 @@ def parse_toml(text: str, name: str = "mechanism") -> Description:
     )
 
 
-def _connection(table: Table, where: str) -> JointDescription:
-    """What a joint of the tree and one that closes a loop have in common."""
-    return JointDescription(
-        *(required(table, key, where) for key in ("name", "type", "parent", "child")),
-        parent_frame=placement_of_table(table, "parent_frame", where),
-        child_frame=placement_of_table(table, "child_frame", where),
-        axis=optional_triple(table, "axis", where),
-        axis2=optional_triple(table, "axis2", where),
-        pitch=number(table, "pitch", where, 0.0),
-    )
-
-
-def _loop(table: Table, index: int) -> JointDescription:
-    where = where_of("loop", index, table)
-    check_keys(table, CONNECTION_KEYS, where)
-    return _connection(table, where)
-
-
 def _joint(table: Table, index: int) -> JointDescription:
     where = where_of("joint", index, table)
     check_keys(table, JOINT_KEYS, where)
-    joint = _connection(table, where)
+    joint = connection(table, where)
     joint.mimic = _mimic(table, where)
     for key in SEQUENCES:
         setattr(joint, key, sequence(table, key, where))
@@ -233,7 +231,11 @@ def write_toml(description: Description, path=None) -> str:
     table["joint"] = [_joint_table(joint) for joint in description.joints]
     table["frame"] = [with_placements(filled(frame)) for frame in description.frames]
     table["marker"] = [filled(marker) for marker in description.markers]
-    table["loop"] = [_joint_table(loop) for loop in description.loops]
+    table["loop"] = [
+        _joint_table(loop) if isinstance(loop, JointDescription) else table_of_loop(loop)
+        for loop in description.loops
+    ]
+    table["drive"] = [table_of_drive(drive) for drive in description.drives]
     table["element"] = [table_of_element(element) for element in description.elements]
     table["motion"] = [table_of_motion(motion) for motion in description.motions]
     text = tomli_w.dumps({key: value for key, value in table.items() if value != []})

@@ -1,14 +1,13 @@
 """`[[element]]` and `[[motion]]`: what a field of the description holds says how its key is read."""
 
 import dataclasses
-from typing import Any
 
 from linkax.io.toml_values import (
     Table,
     check_keys,
+    fields_of,
     filled,
     number,
-    optional_triple,
     required,
     string,
     where_of,
@@ -41,7 +40,7 @@ def element_of_table(table: Table, index: int) -> ElementDescription:
             f"{where} has type `{kind}`, which is no element type;{suggestion(kind, ELEMENTS)}"
         )
     rest = {key: value for key, value in table.items() if key != "type"}
-    return _fields(ELEMENTS[kind], rest, where)
+    return fields_of(ELEMENTS[kind], rest, where)
 
 
 def motion_of_table(table: Table, index: int) -> MotionDescription:
@@ -82,25 +81,7 @@ def _harmonics(table: Table, key: str, where: str) -> list[HarmonicDescription]:
         raise ValueError(
             f"`{key}` of {where} is {value!r}, but it is a table of {keys}, or a list of them."
         )
-    return [_fields(HarmonicDescription, item, f"{key} of {where}") for item in items]
-
-
-def _fields(kind: type[Any], table: Table, where: str) -> Any:
-    """A dataclass from the table of its fields, those without a default being required."""
-    fields = dataclasses.fields(kind)
-    check_keys(table, tuple(f.name for f in fields), where)
-    values: dict[str, Any] = {}
-    for field in fields:
-        if field.name not in table:
-            if field.default is dataclasses.MISSING:
-                raise ValueError(f"{where} has no `{field.name}`.")
-        elif field.type is str:
-            values[field.name] = string(table, field.name, where, "")
-        elif field.type is float:
-            values[field.name] = number(table, field.name, where, 0.0)
-        else:
-            values[field.name] = optional_triple(table, field.name, where)
-    return kind(**values)
+    return [fields_of(HarmonicDescription, item, f"{key} of {where}") for item in items]
 
 
 # --- writing ---

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
 from linkax.model.description import Placement, Triple
@@ -128,6 +129,54 @@ def placement_of_table(table: Table, key: str, where: str) -> Placement:
     return Placement(position, (w, x, y, z))
 
 
+def _texts(table: Table, key: str, where: str) -> tuple[str, ...]:
+    value = table[key]
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError(f"{where} has {key}={value!r}, but it is a list of strings.")
+    return tuple(value)
+
+
+def _floats(table: Table, key: str, where: str) -> tuple[float, ...]:
+    value = table[key]
+    count = len(value) if isinstance(value, list) else 2
+    return tuple(numbers(value, count, f"{where} has {key}={value!r}"))
+
+
+def _value(kind: Any, table: Table, key: str, where: str) -> Any:
+    """The value under a key, read as the type of a field says."""
+    readers: tuple[tuple[Any, Callable[[], Any]], ...] = (
+        (str, lambda: string(table, key, where, "")),
+        (float, lambda: number(table, key, where, 0.0)),
+        (Triple, lambda: optional_triple(table, key, where)),
+        (Placement, lambda: placement_of_table(table, key, where)),
+        (tuple[str, ...], lambda: _texts(table, key, where)),
+        (tuple[float, ...], lambda: _floats(table, key, where)),
+    )
+    for of, read in readers:
+        if kind in (of, of | None):
+            return read()
+    raise TypeError(f"`{key}` is of type {kind}, which no table has.")
+
+
+def fields_of(kind: type[Any], table: Table, where: str, **known: Any) -> Any:
+    """A dataclass from the table of its fields, those without a default being required.
+
+    `known` holds what was read already.
+    """
+    fields = dataclasses.fields(kind)
+    check_keys(table, tuple(field.name for field in fields), where)
+    values: dict[str, Any] = {}
+    for field in fields:
+        needed = field.default is dataclasses.MISSING is field.default_factory
+        if field.name in known:
+            values[field.name] = known[field.name]
+        elif field.name in table:
+            values[field.name] = _value(field.type, table, field.name, where)
+        elif needed:
+            raise ValueError(f"{where} has no `{field.name}`.")
+    return kind(**values)
+
+
 # --- writing ---
 
 
@@ -152,3 +201,15 @@ def plain(value):
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     return plain(value.tolist()) if hasattr(value, "tolist") else value
+
+
+def defaults_left_out(item) -> Table:
+    """The fields of a dataclass that hold something else than a missing key means."""
+    table = filled(item)
+    for field in dataclasses.fields(item):
+        default = field.default
+        if field.default_factory is not dataclasses.MISSING:
+            default = field.default_factory()
+        if field.name in table and table[field.name] == plain(default):
+            del table[field.name]
+    return table

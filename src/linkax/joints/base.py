@@ -47,6 +47,9 @@ class AbstractJoint(abc.ABC):
     # of weighted entries (i, j, weight) of R_FM. A type that uses a pitch locks slide - pitch * angle too.
     locked_positions: ClassVar[tuple[int, ...]] = ()
     locked_rotations: ClassVar[tuple[tuple[tuple[int, int, float], ...], ...]] = ()
+    # Of each coordinate whether it is an angle about the axis, else it is the slide along it; () of a type
+    # with other coordinates. Only such coordinates can be coupled.
+    axial: ClassVar[tuple[bool, ...]] = ()
 
     @classmethod
     def travel(cls, pitch: Scalar) -> Travel:

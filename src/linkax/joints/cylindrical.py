@@ -21,6 +21,7 @@ class Cylindrical(AbstractVectorJoint):
     locked_positions = (0, 1)
     locked_rotations = (((2, 0, 1.0),), ((2, 1, 1.0),))
     uses_axis = True
+    axial = (True, False)
 
     @staticmethod
     def transform(q, travel):

@@ -19,6 +19,7 @@ class Helical(AbstractVectorJoint):
     locked_positions = (0, 1)
     locked_rotations = (((2, 0, 1.0),), ((2, 1, 1.0),))
     uses_axis = True
+    axial = (True,)
     uses_pitch = True
 
     @staticmethod

@@ -25,6 +25,7 @@ class Prismatic(AbstractVectorJoint):
         ((1, 0, 0.5), (0, 1, -0.5)),
     )
     uses_axis = True
+    axial = (False,)
     turn = 0
     slide = 1
 

@@ -47,6 +47,7 @@ class Revolute(AbstractVectorJoint):
     locked_positions = (0, 1, 2)
     locked_rotations = (((2, 0, 1.0),), ((2, 1, 1.0),))
     uses_axis = True
+    axial = (True,)
 
     @staticmethod
     def transform(q, travel):

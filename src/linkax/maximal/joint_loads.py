@@ -1,5 +1,7 @@
 """Generalised forces on the joints of a model, as wrenches on the bodies that they connect."""
 
+import functools as ft
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -9,14 +11,14 @@ from linkax.kinematics.bodies import poses, with_ground
 from linkax.math import ldl
 from linkax.math.stacks import apply, apply_transposed, cross
 from linkax.maximal.tree import joint_between, joint_gram, tree_coordinates, tree_speeds
-from linkax.model import Model
+from linkax.model import Model, coordinates
 from linkax.solve.block_sparse import added
 from linkax.spatial.motion import combine
 from linkax.spatial.vector import Vec3
 
 
 class JointLoads(AbstractLoad):
-    """tau - damping * speed on each joint speed of a model, at the bodies: [N m] or [N].
+    """tau on a model's independent joint speeds, less damping * speed on all: [N m] or [N], at the bodies.
 
     The wrench on the child at the joint is S (S^T S)^{-1} tau, S the joint's motion subspace: of those whose
     power is tau times the speeds the one without a part along locked directions; the parent feels the
@@ -25,13 +27,17 @@ class JointLoads(AbstractLoad):
 
     model: Model
     tau: Float[Array, " nv"]
-    damping: Float[Array, " nv"]
+    damping: Float[Array, " tree_nv"]
 
     def wrenches(self, bodies, at):
         """Child and parent of every joint."""
         model, topology = self.model, self.model.topology
-        force = self.tau - self.damping * tree_speeds(model, at)
+        whole = ft.partial(coordinates.expand, topology)
+        speeds = whole(tree_speeds(model, at), model.ratio, None, "nv")
+        # Followers are moved by the couplings to their leaders: no tau of their own acts on them.
+        force = whole(self.tau, jnp.zeros_like(model.ratio), None, "nv") - self.damping * speeds
         q = tree_coordinates(model, at, model.neutral())
+        q = whole(q, model.ratio, model.offset, "nq")
         where = with_ground(poses(at.position, at.orientation))
         owners, parts = [], []
         for joint, owned in topology.classes:

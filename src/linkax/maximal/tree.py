@@ -7,7 +7,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from linkax.constraints.model_rows import rows_of
+from linkax.constraints.model_rows import mimic_rows, rows_of
 from linkax.constraints.rows import NO_CONSTRAINTS, Constraints, in_order
 from linkax.joints import AbstractJoint, Travel
 from linkax.kinematics.bodies import (
@@ -29,33 +29,31 @@ from linkax.spatial.vector import dot
 
 
 def joint_rows(model: Model) -> Constraints:
-    """The joints of a model as rows, joint by joint in the order of the bodies.
+    """The joints of a model as rows, in the order of the bodies, then the couplings of mimic joints.
 
     Raises:
-        ValueError: for mimic joints and armature, which rows between two bodies cannot express.
+        ValueError: for armature, which no body in maximal coordinates carries; where it is traced it
+            cannot be seen, and is not acted on.
     """
-    _check_expressible(model)
+    _check_armature(model)
     joints = model.topology.joints
     owned = tuple(b for b, joint in enumerate(joints) if joint.locked_rows() > 0)
     if not owned:
         return NO_CONSTRAINTS
-    return in_order([rows_of(model, owned)])
+    return in_order([rows_of(model, owned), *mimic_rows(model)])
 
 
-def _check_expressible(model: Model) -> None:
-    """Refuses what would be lost without a word; armature that is traced cannot be seen."""
-    names = model.topology.body_names
-    if model.topology.followers:
-        follower, leader = (names[b] for b in model.topology.followers[0])
-        raise ValueError(
-            f"The joint of body `{follower}` follows that of body `{leader}`, but rows between two bodies "
-            "cannot express a mimic joint."
-        )
-    if not isinstance(model.armature, Tracer) and np.any(np.asarray(model.armature) != 0.0):
-        raise ValueError(
-            f"The joints have armature {np.asarray(model.armature).tolist()}, but rows between two bodies "
-            "cannot express it: it must be zero."
-        )
+def _check_armature(model: Model) -> None:
+    """Refuses what would be lost without a word."""
+    if isinstance(model.armature, Tracer) or not np.asarray(model.armature).any():
+        return
+    speed = int(np.flatnonzero(np.asarray(model.armature))[0])
+    joint = int(np.searchsorted(model.topology.v_slots.start, speed, side="right")) - 1
+    raise ValueError(
+        f"Joint `{model.topology.joint_names[joint]}` has armature (reflected rotor inertia) "
+        f"{float(model.armature[speed]):g}, which no body in maximal coordinates carries; set it to zero, "
+        'describe the rotor as a [[drive]], or use formulation="tree".'
+    )
 
 
 def to_tree(

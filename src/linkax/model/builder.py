@@ -17,15 +17,18 @@ from linkax.model.description import (
     Description,
     ElementDescription,
     JointDescription,
+    LoopDescription,
     MotionDescription,
     Placement,
     Triple,
 )
+from linkax.model.drives import expand_drives
 from linkax.model.merge import Merged, MovingBody, merge
 from linkax.model.mobility import Mobility, mobility, weld
 from linkax.model.model import Model
 from linkax.model.naming import suggestion
 from linkax.model.placement import compose, transform_point
+from linkax.model.start import completed
 from linkax.model.topology import Topology
 from linkax.model.tree import Following, check_attached, followings
 
@@ -49,7 +52,8 @@ class Assembly(NamedTuple):
     `damping` [N m s/rad or N s/m] is per speed of the whole tree, followers included; the initial
     state and the limits of effort [N m or N] and speed [rad/s or m/s], infinite where none, are per
     independent one. Loops, elements and motions name moving bodies (or the ground), in whose axes
-    they are given; the point of every force is told.
+    they are given; the point of every force, the length of every distance and the offset of every coupling
+    is told.
     """
 
     model: Model
@@ -59,7 +63,7 @@ class Assembly(NamedTuple):
     effort: np.ndarray  # (nv,)
     velocity_limit: np.ndarray  # (nv,)
     markers: tuple[Marker, ...]
-    loops: tuple[JointDescription, ...]
+    loops: tuple[LoopDescription, ...]
     elements: tuple[ElementDescription, ...]
     motions: tuple[MotionDescription, ...]
     notes: tuple[str, ...]
@@ -70,13 +74,14 @@ def assemble(
 ) -> Assembly:
     """The model of a description whose every body is attached to the ground (see `with_root`).
 
+    Drives are expanded to rotors and couplings first (`expand_drives`).
     A joint that moves no inertia at all is an error, or with massless="weld" is held at its neutral
     position, its bodies staying findable as frames. `dtype` defaults to JAX's default float. A
     `ValueError` names the first fault of the description.
     """
     if massless not in MASSLESS:
         raise ValueError(f"massless is `{massless}`;{suggestion(massless, MASSLESS)}")
-    description = checked(description)
+    description = checked(expand_drives(description))
     check_attached(description)
     following = followings(description)
     if idle := [j.name for j in description.joints if j.mimic and j.name not in following]:
@@ -181,6 +186,7 @@ def _assembly(
         _check_follower(bodies[i].joint, rule, initial)
     index = {body.joint.name: i for i, body in enumerate(bodies)}
     leaders = [index[rule.leader] for rule in parts.rules]
+    loops = completed(carried.loops, bodies, _coordinates(parts, initial))
     topology = Topology(
         body_names=tuple(body.name for body in bodies),
         joint_names=tuple(index),
@@ -200,7 +206,7 @@ def _assembly(
         effort=_stacked(joint.effort for joint in free),
         velocity_limit=_stacked(joint.velocity for joint in free),
         markers=_markers(description, merged),
-        loops=carried.loops,
+        loops=loops,
         elements=carried.elements,
         motions=carried.motions,
         notes=tuple(description.notes),
@@ -247,6 +253,15 @@ def _initial(body: MovingBody):
         body.kind.neutral() if position is None else every(position),
         (0.0,) * body.kind.nv if speed is None else every(speed),
     )
+
+
+def _coordinates(parts: _Parts, initial) -> dict[str, tuple[float, ...]]:
+    """Initial coordinates of all joints, a follower's being those its leader implies."""
+    found = {name: tuple(float(x) for x in position) for name, (position, _) in initial.items()}
+    for i, rule in zip(parts.followers, parts.rules, strict=True):
+        (leading,) = found[rule.leader]
+        found[parts.bodies[i].joint.name] = (rule.ratio * leading + rule.offset,)
+    return found
 
 
 def _check_follower(joint: JointDescription, rule: Following, initial):

@@ -12,12 +12,14 @@ import numpy as np
 
 from linkax.model.description import (
     GROUND,
+    CouplingDescription,
     Description,
+    DistanceDescription,
     ElementDescription,
     ForceDescription,
-    JointDescription,
     LinearDamperDescription,
     LinearSpringDescription,
+    LoopDescription,
     MotionDescription,
     Placement,
     TorqueDescription,
@@ -36,7 +38,7 @@ SAME_DIRECTION = 1e-9
 class Carried(NamedTuple):
     """Loops, elements and motions in terms of moving bodies, and the names of what has no effect."""
 
-    loops: tuple[JointDescription, ...]
+    loops: tuple[LoopDescription, ...]
     elements: tuple[ElementDescription, ...]
     motions: tuple[MotionDescription, ...]
     idle: tuple[str, ...]
@@ -56,25 +58,36 @@ def carry(description: Description, merged: Merged) -> Carried:
         name: _Where(GROUND if body < 0 else names[body], place)
         for name, (body, place) in merged.places.items()
     }
-    still = {joint.name for joint in description.joints} - {b.joint.name for b in merged.bodies}
+    joints = [joint.name for joint in description.joints]
+    still = set(joints) - {body.joint.name for body in merged.bodies}
     coms = {body.name: body.com for body in description.bodies}
     elements = [_element(item, places, coms, still) for item in description.elements]
     pairs = zip(description.elements, elements, strict=True)
     return Carried(
-        tuple(_loop(loop, places) for loop in description.loops),
+        tuple(_loop(loop, places, joints, still) for loop in description.loops),
         tuple(element for element in elements if element is not None),
         _motions(description.motions, places, still),
         tuple(given.name for given, element in pairs if element is None),
     )
 
 
-def _loop(loop: JointDescription, places: dict[str, _Where]) -> JointDescription:
-    parent, child = places[loop.parent], places[loop.child]
-    if parent.carrier == child.carrier:
-        raise ValueError(
-            f"Loop `{loop.name}` joins `{loop.parent}` and `{loop.child}`, but joints that hold "
-            "still make one body of them; remove the loop or free a joint between them."
-        )
+def _loop(
+    loop: LoopDescription, places: dict[str, _Where], joints: list[str], still: set[str]
+) -> LoopDescription:
+    match loop:
+        case CouplingDescription():
+            _check_free(loop, joints, still)
+            return loop
+        case DistanceDescription():
+            a, b = _ends(loop.name, loop.body_a, loop.body_b, places)
+            return dataclasses.replace(
+                loop,
+                body_a=a.carrier,
+                body_b=b.carrier,
+                point_a=transform_point(a.place, loop.point_a),
+                point_b=transform_point(b.place, loop.point_b),
+            )
+    parent, child = _ends(loop.name, loop.parent, loop.child, places)
     return dataclasses.replace(
         loop,
         parent=parent.carrier,
@@ -82,6 +95,29 @@ def _loop(loop: JointDescription, places: dict[str, _Where]) -> JointDescription
         parent_frame=compose(parent.place, loop.parent_frame),
         child_frame=compose(child.place, loop.child_frame),
     )
+
+
+def _ends(name: str, first: str, second: str, places: dict[str, _Where]) -> tuple[_Where, _Where]:
+    a, b = places[first], places[second]
+    if a.carrier == b.carrier:
+        raise ValueError(
+            f"Loop `{name}` joins `{first}` and `{second}`, but joints that hold "
+            "still make one body of them; remove the loop or free a joint between them."
+        )
+    return a, b
+
+
+def _check_free(loop: CouplingDescription, joints: list[str], still: set[str]):
+    """No coordinate is of a joint that holds still."""
+    moving = set(joints) - still
+    for name in loop.joints:
+        # A name is a joint's own, or that of a coordinate: the joint's, a line, the coordinate's.
+        joint = name if name in joints else name.rpartition("_")[0]
+        if joint not in moving:
+            raise ValueError(
+                f"Loop `{loop.name}` couples joint `{joint}`, which is welded since it moves no inertia; "
+                "give what it carries mass or remove the loop."
+            )
 
 
 def _element(

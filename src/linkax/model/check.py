@@ -10,7 +10,8 @@ import dataclasses
 import numpy as np
 
 from linkax.model.check_extras import checked_element, checked_motions
-from linkax.model.check_joints import checked_joint, checked_loop
+from linkax.model.check_joints import checked_joint
+from linkax.model.check_loops import checked_loop
 from linkax.model.check_values import array, check_known, placement, real, triple
 from linkax.model.description import (
     GROUND,
@@ -36,7 +37,7 @@ def checked(description: Description) -> Description:
     bodies = [_body(body, allowed) for body in description.bodies]
     names = [body.name for body in bodies]
     joints = [checked_joint(joint, names) for joint in description.joints]
-    loops = [checked_loop(loop, names) for loop in description.loops]
+    loops = [checked_loop(loop, names, joints) for loop in description.loops]
     clean = dataclasses.replace(
         description,
         bodies=bodies,

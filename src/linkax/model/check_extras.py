@@ -13,6 +13,7 @@ from linkax.model.description import (
     JointDescription,
     LinearDamperDescription,
     LinearSpringDescription,
+    LoopDescription,
     MotionDescription,
     TorqueDescription,
     TorsionalDamperDescription,
@@ -28,7 +29,7 @@ def checked_element(
     element: ElementDescription,
     bodies: list[str],
     joints: list[JointDescription],
-    loops: list[JointDescription],
+    loops: list[LoopDescription],
 ) -> ElementDescription:
     """The element with its numbers as floats, everything it names being there."""
     where = f"Element `{element.name}`"
@@ -82,9 +83,9 @@ def _check_moving(name: str, bodies: list[str], where: str):
         raise ValueError(f"{where} has body `{name}`, which is no body;{suggestion(name, bodies)}")
 
 
-def _check_revolute(name: str, joints: list[JointDescription], where: str):
+def _check_revolute(name: str, joints: list[LoopDescription], where: str):
     types = {joint.name: joint.type for joint in joints}
-    turning = [joint for joint, kind in types.items() if JOINTS[kind] is Revolute]
+    turning = [joint for joint, kind in types.items() if JOINTS.get(kind) is Revolute]
     if name not in types:
         raise ValueError(
             f"{where} has joint `{name}`, which is no joint or loop;{suggestion(name, turning)}"
@@ -103,7 +104,7 @@ def checked_motions(
     motions: list[MotionDescription],
     bodies: list[str],
     joints: list[JointDescription],
-    loops: list[JointDescription],
+    loops: list[LoopDescription],
 ) -> list[MotionDescription]:
     """The motions with their numbers as floats, each of a coordinate or angle of its own."""
     first: dict[tuple[str | None, str | None], str] = {}
@@ -129,7 +130,7 @@ def checked_motions(
 
 
 def _check_coordinate(
-    name: str, joints: list[JointDescription], loops: list[JointDescription], where: str
+    name: str, joints: list[JointDescription], loops: list[LoopDescription], where: str
 ):
     """The name is that of a joint of the tree with one freedom of its own."""
     if any(loop.name == name for loop in loops):

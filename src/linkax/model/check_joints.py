@@ -1,11 +1,11 @@
-"""A joint is checked by what its type takes; a joint that closes a loop takes less."""
+"""A joint of the tree is checked by what its type takes."""
 
 import dataclasses
 import math
 
 import numpy as np
 
-from linkax.joints import JOINTS, AbstractJoint, Floating, Helical, Universal
+from linkax.joints import JOINTS, AbstractJoint, Helical, Universal
 from linkax.model.check_values import (
     UNIT_TOLERANCE,
     check_known,
@@ -20,14 +20,8 @@ from linkax.model.description import JointDescription, MimicDescription, Triple
 from linkax.model.naming import suggestion
 
 
-# What of a joint's fields says nothing of a loop.
-NOT_OF_LOOPS = (
-    *("armature", "damping", "lower", "upper", "effort", "velocity"),
-    *("position", "speed", "mimic"),
-)
-
-
-def _joint_class(joint: JointDescription, where: str) -> type[AbstractJoint]:
+def joint_class(joint: JointDescription, where: str) -> type[AbstractJoint]:
+    """The class of the joint's type."""
     if joint.type not in JOINTS:
         raise ValueError(
             f"{where} has type `{joint.type}`, which is no joint type;"
@@ -39,9 +33,9 @@ def _joint_class(joint: JointDescription, where: str) -> type[AbstractJoint]:
 def checked_joint(joint: JointDescription, bodies: list[str]) -> JointDescription:
     """A joint of the tree with every sequence complete."""
     where = f"Joint `{joint.name}`"
-    kind = _joint_class(joint, where)
+    kind = joint_class(joint, where)
     clean = dataclasses.replace(
-        _connection(joint, kind, bodies, where),
+        connection(joint, kind, bodies, where),
         armature=sequence(joint.armature, kind.nv, 0.0, where, "armature"),
         damping=sequence(joint.damping, kind.nv, 0.0, where, "damping"),
         lower=sequence(joint.lower, kind.nq, -math.inf, where, "lower"),
@@ -56,28 +50,7 @@ def checked_joint(joint: JointDescription, bodies: list[str]) -> JointDescriptio
     return clean
 
 
-def checked_loop(loop: JointDescription, bodies: list[str]) -> JointDescription:
-    """A joint that closes a loop: it connects two bodies, or a body and the ground, and no more."""
-    where = f"Loop `{loop.name}`"
-    kind = _joint_class(loop, where)
-    if kind is Floating:
-        raise ValueError(f"{where} has type `{loop.type}`, which constrains nothing; remove it.")
-    for key in NOT_OF_LOOPS:
-        if getattr(loop, key) is not None:
-            raise ValueError(
-                f"{where} has {key}={getattr(loop, key)}, but a joint that closes a loop has no "
-                f"{key}; leave it out."
-            )
-    clean = _connection(loop, kind, bodies, where)
-    if loop.parent == loop.child:
-        raise ValueError(
-            f"{where} has both its ends on `{loop.parent}`; a loop is closed between two bodies, "
-            "or a body and the ground."
-        )
-    return clean
-
-
-def _connection(
+def connection(
     joint: JointDescription, kind: type[AbstractJoint], bodies: list[str], where: str
 ) -> JointDescription:
     """The joint with its ends, frames, axes and pitch checked."""
@@ -110,8 +83,8 @@ def _axes(joint: JointDescription, kind: type[AbstractJoint], where: str):
     if kind.nv == 0:
         return None, None
     if kind is Universal:
-        first = _axis((1.0, 0.0, 0.0) if joint.axis is None else joint.axis, where, "axis")
-        second = _axis((0.0, 1.0, 0.0) if joint.axis2 is None else joint.axis2, where, "axis2")
+        first = axis_of((1.0, 0.0, 0.0) if joint.axis is None else joint.axis, where, "axis")
+        second = axis_of((0.0, 1.0, 0.0) if joint.axis2 is None else joint.axis2, where, "axis2")
         if abs(float(np.dot(first, second))) > UNIT_TOLERANCE:
             raise ValueError(
                 f"{where} has axis={first} and axis2={second}, but the axes of a universal joint "
@@ -121,7 +94,7 @@ def _axes(joint: JointDescription, kind: type[AbstractJoint], where: str):
     if joint.axis2 is not None:
         raise ValueError(f"{where} has an axis2, but only a universal joint has two axes.")
     if kind.uses_axis:
-        return _axis((0.0, 0.0, 1.0) if joint.axis is None else joint.axis, where, "axis"), None
+        return axis_of((0.0, 0.0, 1.0) if joint.axis is None else joint.axis, where, "axis"), None
     if joint.axis is not None:
         raise ValueError(
             f"{where} has an axis, but a {kind.name} joint takes none; turn its frames."
@@ -129,7 +102,8 @@ def _axes(joint: JointDescription, kind: type[AbstractJoint], where: str):
     return None, None
 
 
-def _axis(axis, where: str, key: str) -> Triple:
+def axis_of(axis, where: str, key: str) -> Triple:
+    """The axis with unit length."""
     x, y, z = triple(axis, where, key)
     length = math.hypot(x, y, z)
     if length == 0.0:

@@ -8,21 +8,26 @@ Poses read `X_PF`: the frame F in its parent P.
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-
-Triple = tuple[float, float, float]
-Matrix3 = tuple[Triple, Triple, Triple]
-
-GROUND = "world"
-ZERO: Triple = (0.0, 0.0, 0.0)
-ZERO_INERTIA: Matrix3 = (ZERO, ZERO, ZERO)
-
-
-@dataclass
-class Placement:
-    """The pose of one frame in another: position of its origin [m] and unit quaternion (w, x, y, z)."""
-
-    position: Triple = ZERO
-    quaternion: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+from linkax.model.description_loops import (
+    DRIVES as DRIVES,
+    LOOPS as LOOPS,
+    VELOCITY_COMPONENTS as VELOCITY_COMPONENTS,
+    CouplingDescription as CouplingDescription,
+    DifferentialDescription as DifferentialDescription,
+    DistanceDescription as DistanceDescription,
+    DriveDescription as DriveDescription,
+    GearDescription as GearDescription,
+    RotorDescription as RotorDescription,
+    VelocityDescription as VelocityDescription,
+)
+from linkax.model.description_terms import (
+    GROUND as GROUND,
+    ZERO as ZERO,
+    ZERO_INERTIA as ZERO_INERTIA,
+    Matrix3 as Matrix3,
+    Placement as Placement,
+    Triple as Triple,
+)
 
 
 @dataclass
@@ -73,6 +78,9 @@ class JointDescription:
     position: float | tuple[float, ...] | None = None
     speed: float | tuple[float, ...] | None = None
     mimic: MimicDescription | None = None
+
+
+LoopDescription = JointDescription | DistanceDescription | CouplingDescription | VelocityDescription
 
 
 @dataclass
@@ -242,9 +250,10 @@ class RunDescription:
 class Description:
     """A whole mechanism. Bodies and joints are listed in any order; the ground is called "world".
 
-    `loops` are joints that close loops in the tree of `joints`; either end of one may be the ground, and
-    of a joint's fields they have only those up to `pitch`. `notes` says, a sentence each, what of the
-    source was not honoured.
+    `loops` are conditions on the tree of `joints`: joints that close loops (either end may be the ground;
+    of a joint's fields they have only those up to `pitch`), distances, couplings, locked velocities.
+    `drives` stand for rotors on geared joints (`expand_drives`). `notes` says, a sentence each, what of
+    the source was not honoured.
     `allow_improper_inertia` turns inertias that break the triangle inequality (no rigid body has them,
     yet published robot files do) from an error into a note.
     """
@@ -254,7 +263,8 @@ class Description:
     joints: list[JointDescription] = field(default_factory=list)
     frames: list[FrameDescription] = field(default_factory=list)
     markers: list[MarkerDescription] = field(default_factory=list)
-    loops: list[JointDescription] = field(default_factory=list)
+    loops: list[LoopDescription] = field(default_factory=list)
+    drives: list[DriveDescription] = field(default_factory=list)
     elements: list[ElementDescription] = field(default_factory=list)
     motions: list[MotionDescription] = field(default_factory=list)
     gravity: Triple = (0.0, 0.0, -9.81)

@@ -125,7 +125,8 @@ def _driven(system: System, state: State, controls) -> maximal.Mechanism:
     if tau is None:
         return mechanism
     model = system.model
-    driven = JointLoads(model, jnp.asarray(tau, model.dtype), jnp.zeros_like(state.v))
+    undamped = jnp.zeros((model.topology.tree_nv,), model.dtype)
+    driven = JointLoads(model, jnp.asarray(tau, model.dtype), undamped)
     loads = maximal.Loads((mechanism.loads, driven))
     return eqx.tree_at(lambda m: m.loads, mechanism, loads)
 

@@ -6,12 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from linkax import maximal as mx
-from linkax.constraints.described import joint_loop_rows, motion_row, together
+from linkax.constraints.described import in_turn, loop_groups, motion_row
 from linkax.forces.described import loads_of
 from linkax.maximal.joint_loads import JointLoads
-from linkax.model import (
-    Model,
-)
+from linkax.model import Model, VelocityDescription
 from linkax.model.builder import Assembly
 
 
@@ -35,31 +33,27 @@ def mechanism_of_parts(parts: Assembly, name: str) -> Built:
     """The Mechanism of an assembled description, closed: bodies are moved where loops gape.
 
     Raises:
-        ValueError: where the loops cannot be closed near the coordinates given, for mimic joints and
-            armature, which rows between two bodies cannot express, and for bodies without mass or inertia.
+        ValueError: where the loops cannot be closed near the coordinates given, for loops that lock
+            velocities, for armature, and for bodies without mass or inertia.
     """
     model = parts.model
-    _check_expressible(model, name)
+    _check_expressible(parts, name)
     # Compiled as a whole: operation by operation the rows of a four-bar took 12 s to set up.
-    mechanism = jax.jit(lambda: mx.Mechanism(mx.bodies_of(model), _rows(parts), _loads(parts)))()
+    mechanism = jax.jit(
+        lambda: mx.Mechanism(mx.bodies_of(model), rows_of_parts(parts), _loads(parts))
+    )()
     q, v = (jnp.asarray(x, model.dtype) for x in (parts.initial_q, parts.initial_v))
     return _closed(mechanism, model, q, v, name)
 
 
-def _check_expressible(model: Model, name: str) -> None:
-    if model.topology.followers:
-        joint = model.joint_names[model.topology.followers[0][0]]
-        raise ValueError(
-            f"Joint `{joint}` of `{name}` mimics another, which maximal coordinates cannot express yet; "
-            'use formulation="tree".'
-        )
-    armature = np.asarray(model.armature)
-    if armature.any():
-        speed = model.speed_names[int(np.flatnonzero(armature)[0])]
-        raise ValueError(
-            f"`{speed}` of `{name}` has armature (reflected rotor inertia), which no body in maximal "
-            'coordinates carries; set it to zero or use formulation="tree".'
-        )
+def _check_expressible(parts: Assembly, name: str) -> None:
+    for loop in parts.loops:
+        if isinstance(loop, VelocityDescription):
+            raise ValueError(
+                f"Loop `{loop.name}` of `{name}` locks velocities, but in maximal coordinates loops are "
+                'conditions on positions; use formulation="tree", or remove the loop.'
+            )
+    model = parts.model
     inertia = np.asarray(model.inertia)
     lowest = np.linalg.eigvalsh(0.5 * (inertia + np.swapaxes(inertia, 1, 2)))[:, 0]
     for body, mass, moment in zip(model.body_names, np.asarray(model.mass), lowest, strict=True):
@@ -73,13 +67,11 @@ def _check_expressible(model: Model, name: str) -> None:
 # --- rows ---
 
 
-def _rows(parts: Assembly) -> mx.Constraints:
-    """Joint by joint, then loop by loop, then prescribed motions."""
+def rows_of_parts(parts: Assembly) -> mx.Constraints:
+    """The rows of an assembly: joint by joint (then mimic joints), loop by loop, then prescribed motions."""
     model = parts.model
-    joints = [g for g in mx.joint_rows(model).groups if isinstance(g, mx.JointRows)]
-    joints += [joint_loop_rows(model, loop) for loop in parts.loops]
-    groups: list[mx.AbstractRows] = [together(joints)] if joints else []
-    return mx.in_order([*groups, *(motion_row(model, motion) for motion in parts.motions)])
+    motions = mx.in_order([motion_row(model, motion) for motion in parts.motions])
+    return in_turn([mx.joint_rows(model), loop_groups(model, parts.loops), motions])
 
 
 # --- loads ---
