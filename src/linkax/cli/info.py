@@ -37,7 +37,7 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _parts(mechanism: Machine) -> list[str]:
-    system, model = mechanism.system, mechanism.system.model
+    system, model = mechanism.system, mechanism.system.model.tree
     parts = [_summary(mechanism), "Bodies\n" + _bodies(model), "Joints\n" + _joints(model)]
     if system.marker_names:
         rows = [
@@ -55,7 +55,7 @@ def _parts(mechanism: Machine) -> list[str]:
 
 
 def _summary(mechanism: Machine) -> str:
-    model = mechanism.system.model
+    model = mechanism.system.model.tree
     return (
         f"{mechanism.system.name}: {counted(model.nb, 'body')}, "
         f"{counted(len(model.joint_names), 'joint')}, {counted(model.nq, 'coordinate')}, "

@@ -8,12 +8,17 @@ from linkax.simulate import INTEGRATORS, AbstractIntegrator, Variational
 
 
 INTEGRATOR = "semi-implicit-euler"
-VARIATIONAL, COMPOSITION = "variational", "composition"
+VARIATIONAL, COMPOSITION, RUNGE_KUTTA = "variational", "composition", "runge-kutta4"
 
 
 def default(mechanism: Machine) -> str:
     """The integrator where none is named."""
-    return INTEGRATOR if mechanism.system.mechanism is None else VARIATIONAL
+    system = mechanism.system
+    if system.mechanism is not None:
+        return VARIATIONAL
+    # Order one is for control loops of open robots; mechanisms with loops are run for their motion.
+    constrained = system.rows.count > 0 or system.model.nodes is not None
+    return RUNGE_KUTTA if constrained else INTEGRATOR
 
 
 def fitting(name: str | None, mechanism: Machine) -> str | None:

@@ -39,7 +39,7 @@ def write_page(system: System, results: Mapping[str, np.ndarray], path: Path) ->
     """The page that plays one sample."""
     from linkax.view import scene_of, write_html
 
-    scene = scene_of(results, geometry_of(system.model), title=system.name)
+    scene = scene_of(results, geometry_of(system.model.tree), title=system.name)
     return write_html(scene, path)
 
 

@@ -123,7 +123,7 @@ def _energy(mechanism: Machine, outcome: Outcome) -> str:
 
 def _momentum(mechanism: Machine, outcome: Outcome) -> str:
     """How well a machine that nothing holds kept its momentum; of the first lane."""
-    model = mechanism.system.model
+    model = mechanism.system.model.tree
     free = {
         joint.name
         for joint, p in zip(model.topology.joints, model.topology.parents, strict=True)
@@ -152,11 +152,14 @@ def _momentum(mechanism: Machine, outcome: Outcome) -> str:
 
 def _constraints(mechanism: Machine, outcome: Outcome) -> str:
     """How far joints and loops gaped, and what prescribed motions took; of the first lane."""
-    mechanism_of = mechanism.system.mechanism
-    if mechanism_of is None or mechanism_of.constraints.count == 0:
+    system = mechanism.system
+    if not (mechanism.description.loops or mechanism.description.motions or system.mechanism):
+        return ""
+    if system.mechanism is not None and system.mechanism.constraints.count == 0:
         return ""
     gap = _first_lane(outcome.columns["closure"], outcome).max()
-    text = f"Joints and loops gaped by at most {gap:.2g}."
+    what = "Loops" if system.mechanism is None else "Joints and loops"
+    text = f"{what} gaped by at most {gap:.2g}."
     multipliers = _first_lane(outcome.columns["multipliers"], outcome)
     motions = mechanism.description.motions
     for motion, row in zip(reversed(motions), reversed(multipliers.T), strict=False):

@@ -23,7 +23,7 @@ from jaxtyping import Array, Float, Int
 from linkax.cli.machine import replicated
 from linkax.kinematics import kinematics
 from linkax.simulate import AbstractIntegrator, Status, simulate
-from linkax.system import MaximalPart, State, System, energy
+from linkax.system import MaximalPart, State, System, closure, energy, multipliers
 
 
 # Chunks short enough to show progress, long enough that calling them costs little.
@@ -82,7 +82,8 @@ def saved_bytes(system: System, lanes: int, points: int) -> int:
     numbers = 2 + model.nq + model.nv + 16 * model.nb + 2 + 3 * len(system.marker_names)
     if system.mechanism is not None:
         numbers += 7 * system.mechanism.constraints.count
-    return lanes * points * numbers * model.mass.dtype.itemsize
+    numbers += system.rows.count
+    return lanes * points * numbers * model.tree.mass.dtype.itemsize
 
 
 def _columns(system: System, state: State) -> dict[str, Array]:
@@ -93,7 +94,7 @@ def _columns(system: System, state: State) -> dict[str, Array]:
     return {
         "t": state.t,
         "q": state.q,
-        "v": state.v,
+        "v": system.model.tree_speeds(state.q, state.v),
         "position": k.position,
         "com": k.com,
         "orientation": k.quaternion,
@@ -106,11 +107,14 @@ def _columns(system: System, state: State) -> dict[str, Array]:
 
 
 def _loops(system: System, state: State) -> dict[str, Array]:
-    """Multipliers and the largest gap; a tree has no loops, and nothing gapes."""
+    """Multipliers and the largest gap; in a tree without loops nothing gapes."""
     real = state.q.dtype
     if not isinstance(state.pseudo, MaximalPart) or system.mechanism is None:
-        none = {"multipliers": jnp.zeros((0,), real), "reactions": jnp.zeros((0, 6), real)}
-        return none | {"closure": jnp.zeros((), real)}
+        return {
+            "multipliers": multipliers(system, state),
+            "reactions": jnp.zeros((0, 6), real),
+            "closure": jnp.max(jnp.abs(closure(system, state)), initial=0.0),
+        }
     here = eqx.tree_at(lambda s: s.t, state.pseudo.state, state.t)
     return {
         "reactions": system.mechanism.reactions(here, state.pseudo.multipliers),

@@ -32,6 +32,7 @@ from linkax.cli.arguments import (
 )
 from linkax.cli.methods import INTEGRATOR, default, fitting, known_integrator, method
 from linkax.cli.run import Outcome, Plan, run, saved_bytes
+from linkax.constraints.embedded import EmbeddedModel
 from linkax.io import write_results
 from linkax.model import JointDescription, RunDescription
 from linkax.simulate import INTEGRATORS
@@ -327,10 +328,19 @@ def _results(mechanism: Machine, outcome: Outcome, settings: str) -> dict[str, n
         "completed_steps": outcome.completed_steps,
         "body_names": np.array(system.model.body_names, dtype=str),
         "coordinate_names": np.array(system.model.coordinate_names, dtype=str),
-        "speed_names": np.array(system.model.speed_names, dtype=str),
+        "speed_names": np.array(system.model.tree.speed_names, dtype=str),
+        **_independent(system),
         "reaction_names": np.array(_reaction_names(mechanism), dtype=str),
         "settings": np.array(settings),
     }
+
+
+def _independent(system: System) -> dict[str, np.ndarray]:
+    """Which of the tree's speeds the embedded formulation integrates."""
+    model = system.model
+    if not isinstance(model, EmbeddedModel):
+        return {}
+    return {"independent": np.array(model.independent, dtype=int)}
 
 
 def _reaction_names(mechanism: Machine) -> list[str]:
@@ -338,7 +348,7 @@ def _reaction_names(mechanism: Machine) -> list[str]:
     system = mechanism.system
     if system.mechanism is None:
         return []
-    pairs = zip(system.model.joint_names, system.model.topology.joints, strict=True)
+    pairs = zip(system.model.joint_names, system.model.tree.topology.joints, strict=True)
     joints = [name for name, joint in pairs if joint.locked_rows()]
     loops = mechanism.description.loops
     return [*joints, *(loop.name for loop in loops if isinstance(loop, JointDescription))]

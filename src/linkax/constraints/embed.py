@@ -15,7 +15,7 @@ from linkax.constraints.embedded import EmbeddedModel
 from linkax.constraints.groups import Group, group_loops, loops_of
 from linkax.constraints.of_tree import tree_constraints
 from linkax.constraints.tree_rows import TreeConstraints
-from linkax.model import JointDescription, Model
+from linkax.model import LoopDescription, Model
 from linkax.model.naming import index_of
 
 
@@ -25,7 +25,7 @@ STEPS, STRIDE = 24, 0.15
 
 def embed(
     model: Model,
-    loops: Sequence[JointDescription] | TreeConstraints,
+    loops: Sequence[LoopDescription] | TreeConstraints,
     *,
     q: Float[Array, " nq"] | None = None,
     independent: Sequence[str] | None = None,

@@ -176,6 +176,17 @@ class EmbeddedModel(AbstractModel):
         ratios = f.ratios[:, np.asarray(columns, int)]
         return whole.at[np.asarray([place[s] for s in chart.dependent], int)].set(-ratios)
 
+    def pull_of(
+        self, q: Float[Array, " nq"], forces: Float[Array, " tree_nv"]
+    ) -> Float[Array, " m"]:
+        """The multipliers whose rows exert given forces on the dependent joints."""
+        total = jnp.zeros((self.rows.count,), forces.dtype)
+        for chart, f in zip(self.charts, self._followers(q), strict=True):
+            own = forces[np.asarray(chart.dependent, int)]
+            found = jax.scipy.linalg.lu_solve((f.lu, f.pivots), own, trans=1)
+            total = total.at[np.asarray(chart.rows, int)].set(found)
+        return total
+
     # --- coordinates ---
 
     def neutral(self):

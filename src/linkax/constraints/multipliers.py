@@ -13,6 +13,7 @@ from jax import lax
 from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Float
 
+from linkax.constraints.embedded import EmbeddedModel
 from linkax.constraints.tree_rows import TreeConstraints
 from linkax.dynamics.side_by_side import forces_at, joint_forces_at, mass_matrix_at
 from linkax.kinematics.side_by_side import move, place
@@ -61,6 +62,34 @@ def constrained_dynamics(
     G = model.project(q, rows.jacobian_at(tree, at, now).T).T
     opening = rows.opening_at(at, moving, tree_a, now)
     return Constrained(*solve_rows(M, G, free, opening))
+
+
+def embedded_multipliers(
+    model: EmbeddedModel,
+    q: Float[Array, " nq"],
+    v: Float[Array, " nv"],
+    a: Float[Array, " nv"],
+    tree_tau: Float[Array, " tree_nv"],
+    wrenches: Float[Array, "nb 6"] | None = None,
+) -> Float[Array, " m"]:
+    """What the rows of embedded loops exert in a motion; zero for rows that follow from others.
+
+    The dependent joints' own equations of motion give them: G_d^T multipliers = (M a + bias - tau)_d.
+
+    Args:
+        model: with embedded loops.
+        q, v, a: coordinates, independent speeds and their rates.
+        tree_tau: generalised forces on all joints of the tree.
+        wrenches: external ones, as for `forward_dynamics`.
+    """
+    model = model.at(q)
+    tree = model.tree
+    at = place(tree, q)
+    tree_a = model.tree_accelerations(q, v, a)
+    moving = move(tree, at, q, model.tree_speeds(q, v), tree_a)
+    needed = joint_forces_at(tree, at, forces_at(tree, at, moving, wrenches))
+    unmet = needed + tree.armature * tree_a - tree_tau
+    return model.pull_of(q, unmet)
 
 
 def solve_rows(

@@ -225,9 +225,9 @@ def forward_dynamics(
     q, v, tau, wrenches = conform(model, q=q, v=v, tau=tau, wrenches=wrenches)
     if model.nodes is not None:
         return forward_over_nodes(model, q, v, tau, wrenches)
-    if model.topology.followers:
+    if model.tree.topology.followers:
         return reduced_forward_dynamics(model, q, v, tau, wrenches)
-    return solve_tree(model, q, v, tau, wrenches)[0]
+    return solve_tree(model.tree, q, v, tau, wrenches)[0]
 
 
 def solve_mass_matrix(

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from linkax.joints import JOINTS
 from linkax.math.stacks import product, rotations
-from linkax.model import JointDescription, Model
+from linkax.model import JointDescription, Model, VelocityDescription
 from linkax.model.constants import aligned, joint_turns
 from linkax.model.description import GROUND
 
@@ -42,11 +42,13 @@ def frames_of_joints(model: Model, owned: tuple[int, ...]) -> tuple[JointFrames,
     return frames, tuple((int(p), int(b)) for p, b in zip(parents, owned, strict=True))
 
 
-def frames_of_loop(model: Model, loop: JointDescription) -> tuple[JointFrames, Pairs]:
-    """The same of one joint that closes a loop between bodies of a model."""
+def frames_of_loop(
+    model: Model, loop: JointDescription | VelocityDescription
+) -> tuple[JointFrames, Pairs]:
+    """The same of one joint that closes a loop of a model, or of the two frames of a locked velocity."""
     parent, child = named_body(model, loop.parent), named_body(model, loop.child)
     array = lambda x: jnp.asarray(x, model.dtype)
-    turn = array(_canonical(loop))[None]
+    turn = array(_canonical(loop) if isinstance(loop, JointDescription) else np.eye(3))[None]
     turned = lambda placement: product(rotations(array(placement.quaternion)[None]), turn)
     frames = JointFrames(
         (array(loop.parent_frame.position) - com_of(model, parent))[None],

@@ -43,7 +43,7 @@ class Variational(AbstractIntegrator):
         after, multipliers, info = maximal.advance(
             _driven(system, state, controls), _at_time(state), dt, self.settings, active
         )
-        q, v = to_tree(system.model, after, state.q)
+        q, v = to_tree(system.model.tree, after, state.q)
         new = State(state.t + dt, q, v, state.z, MaximalPart(after, multipliers))
         return new, _status(info.converged, info.jacobian_singular)
 
@@ -85,7 +85,7 @@ class VariationalMomentum(AbstractIntegrator):
         after, multipliers, good = momentum_advance(
             _driven(system, state, controls), _at_time(state), dt, self.settings, active
         )
-        q, v = to_tree(system.model, after, state.q)
+        q, v = to_tree(system.model.tree, after, state.q)
         new = State(state.t + dt, q, v, state.z, MaximalPart(after, multipliers))
         return new, _status(good, jnp.zeros((), bool))
 
@@ -124,7 +124,7 @@ def _driven(system: System, state: State, controls) -> maximal.Mechanism:
     tau = controls(state.t, state)
     if tau is None:
         return mechanism
-    model = system.model
+    model = system.model.tree
     undamped = jnp.zeros((model.topology.tree_nv,), model.dtype)
     driven = JointLoads(model, jnp.asarray(tau, model.dtype), undamped)
     loads = maximal.Loads((mechanism.loads, driven))
@@ -133,7 +133,7 @@ def _driven(system: System, state: State, controls) -> maximal.Mechanism:
 
 def _shown(system: System, state: State, here: maximal.State, velocity, spin, multipliers) -> State:
     point = eqx.tree_at(lambda s: (s.velocity, s.angular_velocity), here, (velocity, spin))
-    _, v = to_tree(system.model, point, state.q)
+    _, v = to_tree(system.model.tree, point, state.q)
     part = MaximalPart(state.pseudo.state, multipliers)
     return State(state.t, state.q, v, state.z, part)
 

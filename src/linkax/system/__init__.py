@@ -11,5 +11,6 @@ from linkax.system.system import (
     derivatives as derivatives,
     energy as energy,
     generalised_forces as generalised_forces,
+    multipliers as multipliers,
     settled as settled,
 )

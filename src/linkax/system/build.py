@@ -50,7 +50,7 @@ def build(
     real = parts.model.dtype
     q, v = jnp.asarray(parts.initial_q, real), jnp.asarray(parts.initial_v, real)
     elements: tuple[AbstractElement, ...] = ()
-    mechanism, model, rows, weights = None, parts.model, NO_ROWS, None
+    mechanism, model, rows, weights = None, parts.model, NO_ROWS, jnp.zeros((parts.model.nv,), real)
     loads: tuple[AbstractLoad, ...] = ()
     if formulation == "maximal":
         built = mechanism_of_parts(parts, description.name)

@@ -1,14 +1,20 @@
 """The whole machine: a model, the elements that act on it, markers and an initial state."""
 
 import difflib
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Bool, Float
 
 from linkax.constraints.assembly import close, shortest
 from linkax.constraints.embedded import EmbeddedModel
-from linkax.constraints.multipliers import Constrained, constrained_dynamics
+from linkax.constraints.multipliers import (
+    Constrained,
+    constrained_dynamics,
+    embedded_multipliers,
+)
 from linkax.constraints.tree_rows import NO_ROWS, TreeConstraints, about_origins
 from linkax.dynamics import forward_dynamics, mechanical_energy
 from linkax.forces import AbstractElement
@@ -37,13 +43,13 @@ class System(eqx.Module):
     ]  # what the description allows a joint to exert; informative [N m or N]
     velocity_limit: Float[Array, " nv"]  # informative [rad/s or m/s]
     marker_points: Float[Array, "nm 3"]  # in body axes [m]
+    weights: Float[Array, " nv"]  # how easily each coordinate changes when rows are closed
     marker_names: tuple[str, ...] = eqx.field(static=True)
     marker_bodies: tuple[int, ...] = eqx.field(static=True)
     name: str = eqx.field(static=True)
     notes: tuple[str, ...] = eqx.field(static=True)
     formulation: str = eqx.field(static=True, default="tree")
     mechanism: Mechanism | None = None  # in maximal coordinates: bodies, joint and loop rows, loads
-    weights: Float[Array, " nv"] | None = None  # how easily each coordinate changes, to close rows
     rows: TreeConstraints = NO_ROWS  # that act by multipliers: loops of a tree, prescribed motions
     loads: tuple[AbstractLoad, ...] = ()  # on the bodies
 
@@ -121,6 +127,27 @@ def constrained_accelerations(
     return constrained_dynamics(model, rows, state.q, state.v, tau, wrenches, state.t)
 
 
+def multipliers(
+    system: System, state: State, controls: Float[Array, " nu"] | None = None
+) -> Float[Array, " m"]:
+    """What the rows of all loops, then of all motions, exert: embedded loops first [N m or N]."""
+    found = constrained_accelerations(system, state, controls)
+    model = system.model
+    if not isinstance(model, EmbeddedModel):
+        return found.multipliers
+    tree_tau = jnp.zeros((model.tree.nv,), model.dtype) if controls is None else controls
+    for element in system.elements:
+        tree_v = model.tree_speeds(state.q, state.v)
+        tree_tau = tree_tau + element.generalised_force(model.tree, state.q, tree_v)
+    at = place(model.tree, state.q)
+    G = system.rows.jacobian_at(model.tree, at, state.t)
+    tree_tau = tree_tau + jnp.matmul(found.multipliers, G, precision=lax.Precision.HIGHEST)
+    own = embedded_multipliers(
+        model, state.q, state.v, found.acceleration, tree_tau, wrenches_of(system, state)
+    )
+    return jnp.concatenate([own, found.multipliers])
+
+
 def wrenches_of(system: System, state: State) -> Float[Array, "nb 6"] | None:
     """What the loads do to the bodies: [torque about the body-frame origin; force], world axes."""
     if not system.loads:
@@ -137,7 +164,7 @@ def _moving_bodies(system: System, state: State) -> BodyState:
     return body_state(system.model, state.q, state.v, state.t)
 
 
-def settled(system: System, state: State, active=True) -> tuple[State, Bool[Array, ""]]:
+def settled(system: System, state: State, active: Any = True) -> tuple[State, Bool[Array, ""]]:
     """The state brought back onto its rows, and whether it is closed.
 
     A step of an integrator leaves positions and speeds off by its own error, which would add up. Embedded

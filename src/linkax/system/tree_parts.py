@@ -10,7 +10,7 @@ from linkax.constraints.assembly import solve_q, solve_v, weights_of
 from linkax.constraints.embed import embed
 from linkax.constraints.of_tree import tree_constraints
 from linkax.constraints.tree_rows import NO_ROWS, TreeConstraints
-from linkax.model import AbstractModel
+from linkax.model import AbstractModel, VelocityDescription
 from linkax.model.builder import Assembly
 
 
@@ -24,7 +24,7 @@ class Constrained(eqx.Module):
 
     model: AbstractModel
     rows: TreeConstraints
-    weights: Float[Array, " nv"] | None
+    weights: Float[Array, " nv"]
     q: Float[Array, " nq"]
     v: Float[Array, " nv"]
     notes: tuple[str, ...] = eqx.field(static=True)
@@ -41,7 +41,7 @@ def constrained_parts(
     tree = parts.model
     q, v = (jnp.asarray(x, tree.dtype) for x in (parts.initial_q, parts.initial_v))
     if not parts.loops and not parts.motions:
-        return Constrained(tree, NO_ROWS, None, q, v, ())
+        return Constrained(tree, NO_ROWS, jnp.zeros_like(v), q, v, ())
     everything = jax.jit(lambda: tree_constraints(tree, parts.loops, parts.motions))()
     start = _started(tree, everything, q, v)
     gape, opening = float(start.gape), float(start.opening)
@@ -63,11 +63,13 @@ def constrained_parts(
             "nearest ones that do not, each weighed with its joint's inertia."
         )
     q, v = start.q, start.v
-    if not embedded or not parts.loops:
+    closing = [loop for loop in parts.loops if not isinstance(loop, VelocityDescription)]
+    others = [loop for loop in parts.loops if isinstance(loop, VelocityDescription)]
+    if not embedded or not closing:
         return Constrained(tree, everything, start.weights, q, v, tuple(notes))
-    model = embed(tree, parts.loops, q=q, independent=independent)
+    model = embed(tree, closing, q=q, independent=independent)
     notes.append(_choice(model, tree))
-    rows = jax.jit(lambda: tree_constraints(tree, (), parts.motions))()
+    rows = jax.jit(lambda: tree_constraints(tree, others, parts.motions))()
     index = np.asarray(model.independent, int)
     return Constrained(model, rows, start.weights[index], model.reference, v[index], tuple(notes))
 
