@@ -105,7 +105,7 @@ def _model(arguments: argparse.Namespace) -> tuple[str, Model]:
             description = library.chain(arguments.chain)
         return description.name, assemble(description).model
     found = read_machine(arguments.path, arguments.root, arguments.massless)
-    return found.system.name, found.system.model
+    return found.system.name, found.system.model.tree
 
 
 def _print_table(name: str, machine_name: str, batch: int, engines: tuple[Engine, ...]) -> None:

@@ -21,6 +21,8 @@ from linkax.model.naming import index_of
 
 # A chart is judged along motions through the reference, in steps of so many radians or metres.
 STEPS, STRIDE = 24, 0.15
+# Gaps of so many roundings of a metre or radian are none.
+CLOSED = 1e3
 
 
 def embed(
@@ -177,20 +179,32 @@ class _Survey:
 
 
 def _survey(model: Model, rows: TreeConstraints, q) -> _Survey:
-    met, weights, G = _explored(model, rows, q)
-    table = np.asarray(G, float)
-    good = [g for g in table if np.isfinite(g).all()]
+    error, weights = _gaping(model, rows, q)
+    converged = float(error) < CLOSED * float(jnp.finfo(model.dtype).eps)
+    if not converged:
+        met = _closed(model, rows, q, weights)
+        q, error, converged = met.value, met.error, bool(met.converged)
+    table = np.asarray(_explored(model, rows, q, weights), float)
     scale = np.asarray(weights, float)
-    samples = [scaled(g, scale) for g in good]
-    return _Survey(met.value, bool(met.converged), float(met.error), weights, samples)
+    samples = [scaled(g, scale) for g in table if np.isfinite(g).all()]
+    return _Survey(q, converged, float(error), weights, samples)
 
 
 @jax.jit
-def _explored(model: Model, rows: TreeConstraints, q):
-    """(closed q, weights, Jacobians there and along a motion both ways)."""
+def _gaping(model: Model, rows: TreeConstraints, q):
+    gaps = rows.position_residual(model, q, jnp.zeros((), model.dtype))
+    return jnp.max(jnp.abs(gaps), initial=0.0), weights_of(model, q)
+
+
+@jax.jit
+def _closed(model: Model, rows: TreeConstraints, q, weights):
+    return solve_q(model, rows, q, weights=weights)
+
+
+@jax.jit
+def _explored(model: Model, rows: TreeConstraints, q, weights):
+    """Jacobians at q and along a motion both ways."""
     now = jnp.zeros((), model.dtype)
-    weights = weights_of(model, q)
-    met = solve_q(model, rows, q, weights=weights)
 
     def stride(carry, _):
         q, direction = carry
@@ -202,9 +216,8 @@ def _explored(model: Model, rows: TreeConstraints, q):
         along = along / jnp.where(size > 0.0, size, 1.0)
         moved = model.integrate(q, STRIDE * along)
         for _ in range(2):
-            G1 = rows.jacobian(model, moved, now)
             gap = rows.position_residual(model, moved, now)
-            moved = model.integrate(moved, -shortest(G1, gap, weights))
+            moved = model.integrate(moved, -shortest(G, gap, weights))
         # A motion that has come to its end turns back.
         stuck = jnp.max(jnp.abs(rows.position_residual(model, moved, now)), initial=0.0) > 1e-3
         return (jnp.where(stuck, q, moved), jnp.where(stuck, -along, along)), G
@@ -212,8 +225,8 @@ def _explored(model: Model, rows: TreeConstraints, q):
     # Some direction that no symmetry of a mechanism is likely to forbid.
     first = jnp.sin(1.0 + jnp.arange(model.nv, dtype=model.dtype)) * jnp.sqrt(weights)
     ways = jnp.stack([first, -first])
-    _, G = lax.map(lambda way: lax.scan(stride, (met.value, way), length=STEPS), ways)
-    return met, weights, G.reshape(-1, *G.shape[2:])
+    _, G = lax.map(lambda way: lax.scan(stride, (q, way), length=STEPS), ways)
+    return G.reshape(-1, *G.shape[2:])
 
 
 def _chart(model: Model, group: Group, survey: _Survey, independent) -> Chart:

@@ -1,5 +1,7 @@
 """A description's loops and motions in the tree and the embedded formulation."""
 
+from typing import NamedTuple
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -43,35 +45,38 @@ def constrained_parts(
     if not parts.loops and not parts.motions:
         return Constrained(tree, NO_ROWS, jnp.zeros_like(v), q, v, ())
     everything = jax.jit(lambda: tree_constraints(tree, parts.loops, parts.motions))()
-    start = _started(tree, everything, q, v)
-    gape, opening = float(start.gape), float(start.opening)
+    survey = _surveyed(tree, everything, q, v)
+    gape, opening = float(survey.gape), float(survey.opening)
     allowed = max(GAPE, ROUNDINGS * float(jnp.finfo(tree.dtype).eps))
     notes = []
     if gape > allowed:
-        if not bool(start.closed):
+        met = _nearest_positions(tree, everything, q, survey.weights)
+        if not bool(met.converged):
             raise ValueError(
                 f"The loops of `{name}` gape by {gape:.3g} at the initial coordinates and cannot be closed "
                 "near them; give initial positions that are nearer to a closed one."
             )
+        q = met.value
+        opening = float(_surveyed(tree, everything, q, v).opening)
         notes.append(
             f"The loops gape by {gape:.2g} at the initial coordinates; the run starts from the nearest "
             "closed configuration."
         )
     if opening > allowed * (1.0 + float(jnp.max(jnp.abs(v), initial=0.0))):
+        v = _nearest_speeds(tree, everything, q, v, survey.weights)
         notes.append(
             f"The initial speeds open the loops at {opening:.2g} m/s (or rad/s); the run starts from the "
             "nearest ones that do not, each weighed with its joint's inertia."
         )
-    q, v = start.q, start.v
     closing = [loop for loop in parts.loops if not isinstance(loop, VelocityDescription)]
     others = [loop for loop in parts.loops if isinstance(loop, VelocityDescription)]
     if not embedded or not closing:
-        return Constrained(tree, everything, start.weights, q, v, tuple(notes))
+        return Constrained(tree, everything, survey.weights, q, v, tuple(notes))
     model = embed(tree, closing, q=q, independent=independent)
     notes.append(_choice(model, tree))
     rows = jax.jit(lambda: tree_constraints(tree, others, parts.motions))()
     index = np.asarray(model.independent, int)
-    return Constrained(model, rows, start.weights[index], model.reference, v[index], tuple(notes))
+    return Constrained(model, rows, survey.weights[index], model.reference, v[index], tuple(notes))
 
 
 def _choice(model, tree) -> str:
@@ -81,21 +86,27 @@ def _choice(model, tree) -> str:
     )
 
 
-class _Start(eqx.Module):
+class _Survey(NamedTuple):
     gape: Array
-    closed: Array
     opening: Array
     weights: Array
-    q: Array
-    v: Array
 
 
 @jax.jit
-def _started(tree, rows: TreeConstraints, q, v) -> _Start:
+def _surveyed(tree, rows: TreeConstraints, q, v) -> _Survey:
     now = jnp.zeros((), tree.dtype)
-    gape = jnp.max(jnp.abs(rows.position_residual(tree, q, now)), initial=0.0)
-    weights = weights_of(tree, q)
-    met = solve_q(tree, rows, q, weights=weights)
-    opening = jnp.max(jnp.abs(rows.velocity_residual(tree, met.value, v, now)), initial=0.0)
-    speeds = solve_v(tree, rows, met.value, v, weights=weights)
-    return _Start(gape, met.converged, opening, weights, met.value, speeds.value)
+    return _Survey(
+        jnp.max(jnp.abs(rows.position_residual(tree, q, now)), initial=0.0),
+        jnp.max(jnp.abs(rows.velocity_residual(tree, q, v, now)), initial=0.0),
+        weights_of(tree, q),
+    )
+
+
+@jax.jit
+def _nearest_positions(tree, rows: TreeConstraints, q, weights):
+    return solve_q(tree, rows, q, weights=weights)
+
+
+@jax.jit
+def _nearest_speeds(tree, rows: TreeConstraints, q, v, weights):
+    return solve_v(tree, rows, q, v, weights=weights).value
