@@ -146,7 +146,7 @@ def test_gradients_of_embedded_accelerations_agree_with_differences():
 
 def test_a_chart_can_be_chosen_anew_and_by_name():
     system = built("four_bar_free", "embedded")
-    model, (q, tree_v, v) = system.model, start("four_bar_free")
+    model, (q, tree_v, _) = system.model, start("four_bar_free")
     other = embed(model.base, model.rows, q=q, independent=["rocker_angle"])
     assert other.speed_names == ("rocker_angle",)
     changed = tree_v[np.asarray(other.independent)]
@@ -161,7 +161,7 @@ def test_what_cannot_be_embedded_is_refused_by_name():
     with pytest.raises(ValueError, match="`crank`, `coupler` cannot be the independent ones"):
         embed(tree, rows, q=model.reference, independent=["crank", "coupler"])
     bodies = tree.body_names
-    with pytest.raises(ValueError, match="passes through body .* outside the group"):
+    with pytest.raises(ValueError, match=r"passes through body .* outside the group"):
         embed(tree, rows, q=model.reference, groups=[[bodies[0]]])
     with pytest.raises(ValueError, match="are no group"):
         embed(tree, rows, q=model.reference, groups=[[bodies[1], bodies[2]]])

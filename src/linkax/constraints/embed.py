@@ -215,11 +215,13 @@ def _explored(model: Model, rows: TreeConstraints, q, weights):
         size = jnp.sqrt(jnp.sum(along * along))
         along = along / jnp.where(size > 0.0, size, 1.0)
         moved = model.integrate(q, STRIDE * along)
-        for _ in range(2):
-            gap = rows.position_residual(model, moved, now)
-            moved = model.integrate(moved, -shortest(G, gap, weights))
+        closing = lambda _, x: model.integrate(
+            x, -shortest(G, rows.position_residual(model, x, now), weights)
+        )
+        # To rounding: in a gaping configuration redundant rows are not redundant.
+        moved = lax.fori_loop(0, 16, closing, moved)
         # A motion that has come to its end turns back.
-        stuck = jnp.max(jnp.abs(rows.position_residual(model, moved, now)), initial=0.0) > 1e-3
+        stuck = jnp.max(jnp.abs(rows.position_residual(model, moved, now)), initial=0.0) > 1e-9
         return (jnp.where(stuck, q, moved), jnp.where(stuck, -along, along)), G
 
     # Some direction that no symmetry of a mechanism is likely to forbid.

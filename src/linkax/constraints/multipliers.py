@@ -101,15 +101,19 @@ def solve_rows(
     """(x, multipliers) with M x - G^T multipliers = force and G x + opening = 0."""
     factors = _factor(*lax.stop_gradient((M, G)))
 
+    n = force.shape[0]
+
+    # One vector: with two, a derivative that reaches only one of them has no transpose.
     def matvec(unknown):
-        x, pull = unknown
-        return _product(M, x) + _product(G.T, pull), _product(G, x)
+        x, pull = unknown[:n], unknown[n:]
+        return jnp.concatenate([_product(M, x) + _product(G.T, pull), _product(G, x)])
 
     def solve(_, given):
-        return _solved(factors, *given)
+        return jnp.concatenate(_solved(factors, given[:n], given[n:]))
 
-    x, pull = lax.custom_linear_solve(matvec, (force, -opening), solve, symmetric=True)
-    return x, -pull
+    given = jnp.concatenate([force, -opening])
+    found = lax.custom_linear_solve(matvec, given, solve, symmetric=True)
+    return found[:n], -found[n:]
 
 
 class _Factors(NamedTuple):

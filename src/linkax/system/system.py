@@ -39,9 +39,9 @@ class System(eqx.Module):
     initial_q: Float[Array, " nq"]
     initial_v: Float[Array, " nv"]
     effort: Float[
-        Array, " nv"
+        Array, " nu"
     ]  # what the description allows a joint to exert; informative [N m or N]
-    velocity_limit: Float[Array, " nv"]  # informative [rad/s or m/s]
+    velocity_limit: Float[Array, " nu"]  # informative [rad/s or m/s]
     marker_points: Float[Array, "nm 3"]  # in body axes [m]
     weights: Float[Array, " nv"]  # how easily each coordinate changes when rows are closed
     marker_names: tuple[str, ...] = eqx.field(static=True)
