@@ -20,6 +20,7 @@ from linkax.constraints.charts import Chart
 from linkax.constraints.tree_rows import TreeConstraints
 from linkax.model import AbstractModel, Compound, Model, Node, nodes_of
 from linkax.solve import Budget, Equations, root
+from linkax.solve.block_sparse import added, gathered
 
 
 # A residual below this many roundings of the largest coordinate (at least one) counts as closed.
@@ -123,36 +124,45 @@ class EmbeddedModel(AbstractModel):
         return self._spread_out(self._followers(q), v)
 
     def _spread_out(self, held: tuple[Followers, ...], v):
-        whole = jnp.zeros((self.base.nv,), v.dtype).at[np.asarray(self.independent, int)].set(v)
+        return self._joined(v, [-_product(f.ratios, own) for f, own in self._of_charts(held, v)])
+
+    def _of_charts(self, held: tuple[Followers, ...], v):
+        """(followers, independent speeds) of each chart."""
+        place = {s: i for i, s in enumerate(self.independent)}
         for chart, f in zip(self.charts, held, strict=True):
-            own = whole[np.asarray(chart.independent, int)]
-            whole = whole.at[np.asarray(chart.dependent, int)].set(-_product(f.ratios, own))
-        return whole
+            yield f, gathered(v, [place[s] for s in chart.independent])
+
+    def _joined(self, v, followers: list) -> Float[Array, " tree_nv"]:
+        """Independent speeds and, chart by chart, dependent ones, in the order of the tree."""
+        order = [*self.independent, *(s for chart in self.charts for s in chart.dependent)]
+        return gathered(jnp.concatenate([v, *followers]), np.argsort(order))
 
     def tree_accelerations(self, q, v, a):
         """X a + (dX/dt) v."""
         held = self._followers(q)
         rates = jnp.zeros((self.nv,), v.dtype) if a is None else a
-        whole, tree_v = self._spread_out(held, rates), self._spread_out(held, v)
-        still = jnp.zeros_like(whole)
+        tree_v = self._spread_out(held, v)
         zero = jnp.zeros((), self.dtype)
-        opening = self.rows.acceleration_residual(self.base, q, tree_v, still, zero)
-        for chart, f in zip(self.charts, held, strict=True):
-            unmet = opening[np.asarray(chart.rows, int)]
-            whole = whole.at[np.asarray(chart.dependent, int)].add(-_solved(f, unmet))
-        return whole
+        opening = self.rows.acceleration_residual(
+            self.base, q, tree_v, jnp.zeros_like(tree_v), zero
+        )
+        followers = [
+            -_product(f.ratios, own) - _solved(f, gathered(opening, chart.rows))
+            for chart, (f, own) in zip(self.charts, self._of_charts(held, rates), strict=True)
+        ]
+        return self._joined(rates, followers)
 
     def project(self, q, x):
         """Forces on the dependent joints act on the independent ones through their ratios."""
-        held = self._followers(q)
-        index = np.asarray(self.independent, int)
-        total = x[index]
+        total = gathered(x, self.independent)
         place = {s: i for i, s in enumerate(self.independent)}
-        for chart, f in zip(self.charts, held, strict=True):
-            own = x[np.asarray(chart.dependent, int)]
+        for chart, f in zip(self.charts, self._followers(q), strict=True):
+            if not chart.independent:
+                continue
+            own = gathered(x, chart.dependent)
             moved = _product(f.ratios.T, own.reshape(own.shape[0], -1))
             moved = moved.reshape(len(chart.independent), *own.shape[1:])
-            total = total.at[np.asarray([place[s] for s in chart.independent], int)].add(-moved)
+            total = added(total, [place[s] for s in chart.independent], -moved)
         return total
 
     def spread(self, q):
@@ -171,10 +181,10 @@ class EmbeddedModel(AbstractModel):
         free = [s for s in speeds if s in chart.independent]
         place = {s: i for i, s in enumerate(speeds)}
         columns = [chart.independent.index(s) for s in free]
-        whole = jnp.zeros((len(speeds), len(free)), self.dtype)
-        whole = whole.at[np.asarray([place[s] for s in free], int), np.arange(len(free))].set(1.0)
         ratios = f.ratios[:, np.asarray(columns, int)]
-        return whole.at[np.asarray([place[s] for s in chart.dependent], int)].set(-ratios)
+        both = jnp.concatenate([jnp.eye(len(free), dtype=self.dtype), -ratios])
+        order = [place[s] for s in (*free, *chart.dependent)]
+        return gathered(both, np.argsort(order))
 
     def pull_of(
         self, q: Float[Array, " nq"], forces: Float[Array, " tree_nv"]
@@ -182,9 +192,9 @@ class EmbeddedModel(AbstractModel):
         """The multipliers whose rows exert given forces on the dependent joints."""
         total = jnp.zeros((self.rows.count,), forces.dtype)
         for chart, f in zip(self.charts, self._followers(q), strict=True):
-            own = forces[np.asarray(chart.dependent, int)]
+            own = gathered(forces, chart.dependent)
             found = jax.scipy.linalg.lu_solve((f.lu, f.pivots), own, trans=1)
-            total = total.at[np.asarray(chart.rows, int)].set(found)
+            total = added(total, chart.rows, found)
         return total
 
     # --- coordinates ---
@@ -242,7 +252,7 @@ class EmbeddedModel(AbstractModel):
     def _moved(self, y, given):
         """q moved by its displacement, with y more in the dependent coordinates."""
         base, _, q, whole, _ = given
-        return base.integrate(q, whole.at[np.asarray(self.dependent, int)].add(y))
+        return base.integrate(q, added(whole, self.dependent, y))
 
     def _chosen_rows(self) -> np.ndarray:
         return np.asarray([row for chart in self.charts for row in chart.rows], int)
@@ -271,14 +281,12 @@ class EmbeddedModel(AbstractModel):
         return tuple(factors), jnp.zeros((), bool)
 
     def _correction(self, factors, r):
-        own = {s: i for i, s in enumerate(self.dependent)}
-        total, start = jnp.zeros_like(r), 0
+        parts, start = [], 0
         for chart, f in zip(self.charts, factors, strict=True):
-            count = len(chart.rows)
-            columns = np.asarray([own[s] for s in chart.dependent], int)
-            total = total.at[columns].set(_solved(f, r[start : start + count]))
-            start += count
-        return total
+            parts.append(_solved(f, r[start : start + len(chart.rows)]))
+            start += len(chart.rows)
+        order = [s for chart in self.charts for s in chart.dependent]
+        return gathered(jnp.concatenate(parts), np.argsort(order))
 
 
 def _follow(chart: Chart, G: Float[Array, "m n"]) -> Followers:
