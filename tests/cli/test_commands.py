@@ -112,6 +112,8 @@ def test_check_lists_loops_elements_and_motions_by_kind(robot, capsys):
     assert (
         "  1 loop: 1 spherical\n  1 drive: 1 gear\n  3 elements: 1 force, 2 torque\n" in found.out
     )
+    built = "  drive motor is built as rotor motor_rotor (body and joint each) and coupling loop motor\n"
+    assert built in found.out
     assert f"  prescribed motion drive of joint {hinge}\n" in found.out
     assert f"  prescribed motion steer of the planar angle of {second}\n" in found.out
     assert "[[loop]] `closure`" in found.err

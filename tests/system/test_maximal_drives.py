@@ -102,11 +102,6 @@ def test_a_rotor_without_mass_is_refused():
     assert lx.model.assemble(description).model.nv == 3
 
 
-def test_a_drive_is_noted():
-    (note,) = geared_system().notes
-    assert note.startswith("Drive `drive` is built as a body and a joint for each rotor")
-
-
 def floating():
     """A base in space with two links, driven by two rotors through a differential; it spins."""
     box = diagonal(0.02, 0.03, 0.04)
@@ -132,7 +127,7 @@ def floating():
 
 def test_a_differential_keeps_its_ratios_momentum_and_energy():
     system = built(floating())
-    assert [note for note in system.notes if "open the loops" in note] == []
+    assert system.notes == ()
     momentum = lambda system, state: lx.momentum(system.model, state.q, state.v)
     run = compiled(
         lambda: lx.simulate(
