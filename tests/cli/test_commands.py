@@ -14,6 +14,7 @@ from linkax.cli.quantities import QUANTITIES
 from linkax.model import (
     ExpressionDescription,
     ForceDescription,
+    GearDescription,
     JointDescription,
     MotionDescription,
     TorqueDescription,
@@ -100,6 +101,7 @@ def test_check_lists_loops_elements_and_motions_by_kind(robot, capsys):
         TorqueDescription("turn", second, (0.0, 0.0, 1.0)),
     ]
     hinge = description.joints[0].name
+    description.drives = [GearDescription("motor", hinge, 50.0, 0.01)]
     description.motions = [
         MotionDescription("drive", ExpressionDescription(ramp=1.0), joint=hinge),
         MotionDescription("steer", ExpressionDescription(ramp=1.0), body=second),
@@ -107,7 +109,11 @@ def test_check_lists_loops_elements_and_motions_by_kind(robot, capsys):
     lx.write_toml(description, robot / "linkage.toml")
     assert main(["check", "linkage.toml"]) == 2
     found = capsys.readouterr()
-    assert "  1 loop: 1 spherical\n  3 elements: 1 force, 2 torque\n" in found.out
+    assert (
+        "  1 loop: 1 spherical\n  1 drive: 1 gear\n  3 elements: 1 force, 2 torque\n" in found.out
+    )
+    built = "  drive motor is built as rotor motor_rotor (body and joint each) and coupling loop motor\n"
+    assert built in found.out
     assert f"  prescribed motion drive of joint {hinge}\n" in found.out
     assert f"  prescribed motion steer of the planar angle of {second}\n" in found.out
     assert "[[loop]] `closure`" in found.err

@@ -12,6 +12,7 @@ import linkax as lx
 from linkax.model import (
     ExpressionDescription,
     ForceDescription,
+    GearDescription,
     JointDescription,
     MotionDescription,
 )
@@ -92,7 +93,9 @@ def test_what_cannot_be_built_yet_is_refused_by_name():
     loop = JointDescription("closure", "revolute", "world", body)
     push = ForceDescription("push", body, (0.0, 0.0, 1.0))
     drive = MotionDescription("drive", ExpressionDescription(), body=body)
-    for key, item in (("loops", loop), ("elements", push), ("motions", drive)):
+    gear = GearDescription("gear", description.joints[0].name, 50.0, 0.01)
+    items = {"loops": loop, "drives": gear, "elements": push, "motions": drive}
+    for key, item in items.items():
         changed = dataclasses.replace(description, **{key: [item]})
         with pytest.raises(ValueError, match=rf"\[\[{key[:-1]}\]\] `{item.name}` of"):
             lx.build(changed)

@@ -9,7 +9,7 @@ from linkax.cli import machine
 from linkax.cli.arguments import BadInput, add_model_options, input_errors, read_machine
 from linkax.cli.report import counted
 from linkax.io import describe
-from linkax.model import Description
+from linkax.model import Description, DriveDescription, made_by
 
 
 def add_parser(subparsers: Any) -> None:
@@ -65,10 +65,20 @@ def _contents(description: Description) -> str:
     for noun, items in tables.items():
         if items:
             lines.append(f"  {counted(len(items), noun)}{_kinds(items)}")
+    lines += [_built_as(drive) for drive in description.drives]
     for motion in description.motions:
         of = f"joint {motion.joint}" if motion.joint else f"the planar angle of {motion.body}"
         lines.append(f"  prescribed motion {motion.name} of {of}")
     return "\n".join(lines)
+
+
+def _built_as(drive: DriveDescription) -> str:
+    names = made_by(drive)
+    rotors, couplings = (", ".join(pair[i] for pair in names) for i in (0, 1))
+    return (
+        f"  drive {drive.name} is built as rotor {rotors} (body and joint each) and coupling loop "
+        f"{couplings}"
+    )
 
 
 def _kinds(items: Sequence[Any]) -> str:

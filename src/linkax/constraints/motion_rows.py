@@ -145,9 +145,8 @@ def turn_of(coefficients: Sequence[float], coordinates: Sequence[Coordinate]) ->
         for ratio, size in zip(ratios, sizes, strict=True)
     ):
         return 2.0 * math.pi * unit
-    # Of fractions in lowest terms: the divisor of the numerators over the multiple of the denominators.
-    numerators, denominators = zip(*(ratio.as_integer_ratio() for ratio in ratios), strict=True)
-    return 2.0 * math.pi * unit * math.gcd(*numerators) / math.lcm(*denominators)
+    # One of the ratios is 1, so that no numerator but 1 divides all.
+    return 2.0 * math.pi * unit / math.lcm(*(ratio.denominator for ratio in ratios))
 
 
 class DistanceRows(AbstractRows):

@@ -45,13 +45,16 @@ def joint_rows(model: Model) -> Constraints:
 
 def _check_armature(model: Model) -> None:
     """Refuses what would be lost without a word."""
-    if isinstance(model.armature, Tracer) or not np.asarray(model.armature).any():
+    if isinstance(model.armature, Tracer):
         return
-    speed = int(np.flatnonzero(np.asarray(model.armature))[0])
+    armature = np.asarray(model.armature)
+    if not armature.any():
+        return
+    speed = int(np.flatnonzero(armature)[0])
     joint = int(np.searchsorted(model.topology.v_slots.start, speed, side="right")) - 1
     raise ValueError(
         f"Joint `{model.topology.joint_names[joint]}` has armature (reflected rotor inertia) "
-        f"{float(model.armature[speed]):g}, which no body in maximal coordinates carries; set it to zero, "
+        f"{armature[speed]:g}, which no body in maximal coordinates carries; set it to zero, "
         'describe the rotor as a [[drive]], or use formulation="tree".'
     )
 

@@ -38,7 +38,7 @@ from linkax.model.description import (
     TorsionalSpringDescription as TorsionalSpringDescription,
     VelocityDescription as VelocityDescription,
 )
-from linkax.model.drives import expand_drives as expand_drives
+from linkax.model.drives import expand_drives as expand_drives, made_by as made_by
 from linkax.model.grouping import Compound as Compound, Node as Node, nodes_of as nodes_of
 from linkax.model.inputs import conform as conform
 from linkax.model.model import Model as Model

@@ -2,7 +2,7 @@
 
 A drive called NAME with one rotor makes the body and the revolute joint `NAME_rotor` and the coupling loop
 `NAME`; one with several makes `NAME_rotor_0`, `NAME_0` and so on. Rotors start where the joints they are
-geared to put them. A note of the description says what each drive became.
+geared to put them.
 """
 
 import dataclasses
@@ -47,8 +47,17 @@ class _Train(NamedTuple):
     ratios: tuple[float, ...]
 
 
+def made_by(drive: DriveDescription) -> tuple[tuple[str, str], ...]:
+    """Of each rotor of a drive the name of its body and joint, and the name of its coupling."""
+    match drive:
+        case DifferentialDescription():
+            rotors = range(len(drive.rotors))
+            return tuple((f"{drive.name}_rotor_{i}", f"{drive.name}_{i}") for i in rotors)
+    return ((f"{drive.name}_rotor", drive.name),)
+
+
 def expand_drives(description: Description) -> Description:
-    """A copy without drives: each is replaced by its rotors, their joints and couplings, and a note.
+    """A copy without drives: each is replaced by its rotors, their joints and couplings.
 
     Raises:
         ValueError: naming the drive, what is wrong in it, and what would be right.
@@ -62,7 +71,7 @@ def expand_drives(description: Description) -> Description:
     if twice := repeated(names):
         raise ValueError(f"Two drives are called `{twice}`; names must be unique.")
     bodies, joints = list(description.bodies), list(description.joints)
-    loops, notes = list(description.loops), list(description.notes)
+    loops = list(description.loops)
     for drive in description.drives:
         trains = _trains(drive, description)
         for train in trains:
@@ -75,15 +84,7 @@ def expand_drives(description: Description) -> Description:
             bodies.append(body)
             joints.append(joint)
             loops.append(loop)
-        listed = ", ".join(f"`{train.name}`" for train in trains)
-        coupled = ", ".join(f"`{train.coupling}`" for train in trains)
-        notes.append(
-            f"Drive `{drive.name}` is built as a body and a joint for each rotor ({listed}) and a coupling "
-            f"loop for each ({coupled})."
-        )
-    return dataclasses.replace(
-        description, bodies=bodies, joints=joints, loops=loops, drives=[], notes=notes
-    )
+    return dataclasses.replace(description, bodies=bodies, joints=joints, loops=loops, drives=[])
 
 
 def _check_new(name: str, taken: list[str], where: str, noun: str):
@@ -110,7 +111,7 @@ def _trains(drive: DriveDescription, description: Description) -> list[_Train]:
                 drive.axis,
                 drive.damping,
             )
-            return [_Train(f"{drive.name}_rotor", drive.name, rotor, joint, (joint,), (ratio,))]
+            return [_Train(*made_by(drive)[0], rotor, joint, (joint,), (ratio,))]
         case DifferentialDescription():
             return _of_differential(drive, description, where)
     raise ValueError(f"{where} has type `{drive.type}`;{suggestion(drive.type, DRIVES)}")
@@ -143,8 +144,7 @@ def _of_differential(
                 f"{where} has a matrix whose row {i} is zero, so that nothing turns rotor {i}."
             )
         own, factors = zip(*geared, strict=True)
-        name = f"{drive.name}_rotor_{i}"
-        trains.append(_Train(name, f"{drive.name}_{i}", rotor, joints[i], own, factors))
+        trains.append(_Train(*made_by(drive)[i], rotor, joints[i], own, factors))
     return trains
 
 
