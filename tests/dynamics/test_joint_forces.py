@@ -7,6 +7,7 @@ import pytest
 from operational_trees import CHEAPLY, answers, hinges, mimics, mixed, speeds_of_joints
 
 import linkax as lx
+from linkax.model.description import BodyDescription, JointDescription
 from linkax.model.topology import GROUND
 
 
@@ -15,6 +16,9 @@ TREES = pytest.mark.parametrize(
     [pytest.param(mixed, marks=pytest.mark.slow), hinges, mimics],
     ids=lambda make: make.__name__,
 )
+
+
+UNIT = lx.library.diagonal(1.0, 1.0, 1.0)
 
 
 def apply(R, x):
@@ -116,3 +120,17 @@ def test_a_hanging_weight_pulls_at_its_hinge():
     aside = lx.joint_forces(model, jnp.asarray([np.pi / 2]), still, still)
     # The bob is at (-2, 0, 0): holding it takes the moment (-2, 0, 0) x (0, 0, m g) = (0, 2 m g, 0).
     np.testing.assert_allclose(aside.parent, [[0, 6.0 * 9.81, 0, 0, 0, 3.0 * 9.81]], atol=1e-13)
+
+
+def test_a_weight_on_a_slide_turns_the_rail_about_its_own_end():
+    description = lx.Description("slide")
+    description.bodies = [BodyDescription("cart", 3.0, (0.0, 0.0, 0.0), UNIT)]
+    description.joints = [
+        JointDescription("rail", "prismatic", "world", "cart", axis=(1.0, 0.0, 0.0))
+    ]
+    model = lx.build(description).model
+    found = lx.joint_forces(model, jnp.asarray([2.0]), jnp.zeros(1), jnp.asarray([0.5]))
+    weight = 3.0 * 9.81
+    np.testing.assert_allclose(found.child, [[0, 0, 0, 1.5, 0, weight]], atol=1e-14)
+    # (2, 0, 0) x (1.5, 0, m g) = (0, -2 m g, 0).
+    np.testing.assert_allclose(found.parent, [[0, -2.0 * weight, 0, 1.5, 0, weight]], atol=1e-13)

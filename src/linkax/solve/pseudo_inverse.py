@@ -23,7 +23,6 @@ def _times(*factors: Array) -> Array:
 def _truncated(A: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """The Moore-Penrose inverse by eigenvalues, the negligible ones left out."""
     values, vectors = jnp.linalg.eigh(A)
-    # Not `>`: a matrix that is not finite has no inverse that is.
     dropped = values <= NEGLIGIBLE * jnp.finfo(A.dtype).eps * jnp.max(values)
     inverse = jnp.where(dropped, 0.0, 1.0 / jnp.where(dropped, 1.0, values))
     full = _times(vectors * inverse[None, :], vectors.T)
