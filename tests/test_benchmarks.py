@@ -10,16 +10,18 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import linkax as lx
 
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
-MODULES = {"bars", "everything", "harness", "robots"}
+MODULES = {"bars", "closed_robots_mjcf", "everything", "harness", "robots"}
 SCRIPTS = sorted(p.stem for p in FOLDER.glob("*.py") if p.stem not in MODULES)
 SMALL = ["--models", "chain3", "--batch", "4"]
 TABLES = [*SMALL, "--precision", "64", "--rounds", "2", "--engines", "linkax"]
 OPTIONS = {
+    "closed_robots": ["--quick", "--robots", "five_bar"],
     "compile_time": SMALL,
     "compliance_growth": ["--quick"],
     "energy": [
@@ -49,6 +51,7 @@ OPTIONS = {
     ],
 }
 SAYS = {
+    "closed_robots": ("five_bar: 4 bodies, 2 freedoms", "closure m", "4/4", "k steps/s"),
     "compile_time": ("chain3", "gradient"),
     "compliance_growth": ("two places, dense, batch 1: chain of 8 / chain of 4", "a body"),
     "energy": ("double pendulum", "tumbling body", "variational"),
@@ -89,6 +92,68 @@ def benchmarks(monkeypatch):
     """The folder's modules, as its scripts import them."""
     monkeypatch.syspath_prepend(str(FOLDER))
     return importlib.import_module
+
+
+def turn_of(joint: ET.Element, q: list[float]) -> Rotation:
+    """The rotation of a MuJoCo joint by the next of its coordinates, which are taken off."""
+    if joint.get("type") == "ball":
+        w, x, y, z = (q.pop(0) for _ in range(4))
+        return Rotation.from_quat([x, y, z, w])
+    return Rotation.from_rotvec(q.pop(0) * numbers(joint, "axis"))
+
+
+def numbers(element: ET.Element, key: str) -> np.ndarray:
+    return np.array([float(x) for x in element.get(key, "").split()])
+
+
+def sites_of(body: ET.Element, turned: Rotation, place: np.ndarray, q: list[float]) -> dict:
+    """World places of the sites of a MuJoCo body and of all below it, by MuJoCo's rules for joints."""
+    for joint in body.findall("joint"):
+        if joint.get("type") == "slide":
+            place = place + turned.apply(q.pop(0) * numbers(joint, "axis"))
+            continue
+        anchor = place + turned.apply(numbers(joint, "pos"))
+        turned = turned * turn_of(joint, q)
+        place = anchor - turned.apply(numbers(joint, "pos"))
+    found = {s.get("name"): place + turned.apply(numbers(s, "pos")) for s in body.findall("site")}
+    for child in body.findall("body"):
+        w, x, y, z = numbers(child, "quat")
+        here = turned * Rotation.from_quat([x, y, z, w])
+        found |= sites_of(child, here, place + turned.apply(numbers(child, "pos")), q)
+    return found
+
+
+@pytest.mark.parametrize("name", ["five_bar", "delta", "leg"])
+def test_a_robot_with_loops_is_closed_in_mujoco_s_words_as_well(benchmarks, name):
+    writer = benchmarks("closed_robots_mjcf")
+    description = lx.describe(FOLDER.parent / "configs" / f"{name}.toml")
+    names = [joint.name for joint in description.joints]
+    root = ET.fromstring(writer.mjcf(description, 1e-3, stiff=True))
+    starts = [np.atleast_1d(np.asarray(j.position, float)) for j in description.joints]
+    q = np.concatenate(starts)[writer.order(description, names).q].tolist()
+    world = root.find("worldbody")
+    assert world is not None
+    places = sites_of(world, Rotation.identity(), np.zeros(3), q)
+    assert q == []
+    loops = root.findall("equality/connect")
+    assert len(loops) == len(description.loops) > 0
+    for loop in loops:
+        gap = places[loop.get("site1")] - places[loop.get("site2")]
+        assert np.abs(gap).max() < 1e-12
+    masses = [float(x.get("mass", "0")) for x in root.iter("inertial")]
+    assert sum(masses) == pytest.approx(sum(b.mass for b in description.bodies), rel=1e-12)
+    springs = [x for x in root.iter("joint") if x.get("stiffness")]
+    assert len(springs) == len(description.elements)
+
+
+def test_what_mujoco_would_say_differently_is_refused(benchmarks):
+    writer = benchmarks("closed_robots_mjcf")
+    description = lx.describe(FOLDER.parent / "configs" / "spatial_slider_crank.toml")
+    with pytest.raises(ValueError, match="Loop `C` is universal, but must be spherical"):
+        writer.mjcf(description, 1e-3)
+    description = lx.describe(FOLDER.parent / "configs" / "governor.toml")
+    with pytest.raises(ValueError, match="Element `spring_right` cannot be written for MuJoCo"):
+        writer.mjcf(description, 1e-3)
 
 
 # Of one convention and at the same states; at sums of other order, float32 loses what conditioning takes.
