@@ -27,7 +27,7 @@ Everything is a pure function of one sample that composes with `jax.jit`, `jax.v
 (angular before linear, quaternions w first, SI units) are on one page, CONVENTIONS.md.
 """
 
-from linkax import io as io, math as math, maximal as maximal
+from linkax import constraints as constraints, io as io, math as math, maximal as maximal
 from linkax.constraints import AggregatedModel as AggregatedModel, aggregate as aggregate
 from linkax.dynamics import (
     bias_force as bias_force,
@@ -35,6 +35,7 @@ from linkax.dynamics import (
     centroidal_momentum as centroidal_momentum,
     forward_dynamics as forward_dynamics,
     gravity_force as gravity_force,
+    hybrid_dynamics as hybrid_dynamics,
     inverse_dynamics as inverse_dynamics,
     kinetic_energy as kinetic_energy,
     mass_matrix as mass_matrix,

@@ -13,9 +13,11 @@ from linkax.dynamics.forward import (
     forward_dynamics as forward_dynamics,
     solve_mass_matrix as solve_mass_matrix,
 )
+from linkax.dynamics.hybrid import hybrid_dynamics as hybrid_dynamics
 from linkax.dynamics.inverse import (
     bias_force as bias_force,
     gravity_force as gravity_force,
     inverse_dynamics as inverse_dynamics,
 )
 from linkax.dynamics.mass import mass_matrix as mass_matrix
+from linkax.dynamics.nodes import node_compliance as node_compliance
