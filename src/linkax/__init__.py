@@ -15,7 +15,7 @@ The rooms, in reading order; each imports only those above it.
 `dynamics`      inverse dynamics, mass matrix, forward dynamics, operational space, joint forces, energy,
                 momentum
 `forces`        force elements
-`constraints`   constraint rows on bodies; compound bodies
+`constraints`   rows of joints, loops and motions; loops by multipliers or embedded; compound bodies
 `maximal`       one pose a body: constraint rows, the variational integrator, linkages, minimal <->
                 maximal
 `system`        System and State: the whole machine; `build`, `load`
@@ -29,8 +29,14 @@ Everything is a pure function of one sample that composes with `jax.jit`, `jax.v
 (angular before linear, quaternions w first, SI units) are on one page, CONVENTIONS.md.
 """
 
-from linkax import io as io, math as math, maximal as maximal
-from linkax.constraints import AggregatedModel as AggregatedModel, aggregate as aggregate
+from linkax import constraints as constraints, io as io, math as math, maximal as maximal
+from linkax.constraints import (
+    AggregatedModel as AggregatedModel,
+    EmbeddedModel as EmbeddedModel,
+    aggregate as aggregate,
+    embed as embed,
+    rechart as rechart,
+)
 from linkax.dynamics import (
     JointForces as JointForces,
     bias_force as bias_force,
@@ -41,6 +47,7 @@ from linkax.dynamics import (
     effective_mass_matrix as effective_mass_matrix,
     forward_dynamics as forward_dynamics,
     gravity_force as gravity_force,
+    hybrid_dynamics as hybrid_dynamics,
     inverse_dynamics as inverse_dynamics,
     joint_forces as joint_forces,
     kinetic_energy as kinetic_energy,

@@ -104,7 +104,7 @@ def aggregate(
     Args:
         model: a plain model without mimic joints, or an aggregated one.
         bodies: names or indices of bodies, or names of compound bodies, to nest them.
-        name: of the compound body; by default the names of its members, joined by "+".
+        name: of the compound body; by default "a+b" for members a and b, "+a" for a alone.
 
     Errors: `ValueError` for groups that are empty, not connected, or hang on several bodies; for names that
     are unknown, repeated or already in use; for members of other compound bodies.
@@ -113,7 +113,7 @@ def aggregate(
     """
     if isinstance(model, Model):
         model = AggregatedModel(model, ())
-    if not isinstance(model, AggregatedModel):
+    if type(model) is not AggregatedModel:  # one that derives from it may spread its speeds
         raise ValueError(
             "`aggregate` takes a plain or an aggregated model, but got one of class "
             f"`{type(model).__name__}`."
@@ -126,7 +126,8 @@ def aggregate(
     twice = repeated(names)
     if twice is not None:
         raise ValueError(f"`{twice}` is listed twice in `bodies`; each member is named once.")
-    compound = Compound("+".join(names) if name is None else name, members)
+    default = "+".join(names) if len(names) > 1 else f"+{names[0]}"
+    compound = Compound(default if name is None else name, members)
     _check_name(model, compound.name)
     _check_group(model.base.topology, compound)
     kept = tuple(c for c in model.compounds if c not in members)

@@ -14,6 +14,7 @@ from linkax.dynamics.forward import (
     forward_dynamics as forward_dynamics,
     solve_mass_matrix as solve_mass_matrix,
 )
+from linkax.dynamics.hybrid import hybrid_dynamics as hybrid_dynamics
 from linkax.dynamics.inverse import (
     bias_force as bias_force,
     gravity_force as gravity_force,
@@ -21,6 +22,7 @@ from linkax.dynamics.inverse import (
 )
 from linkax.dynamics.joint_forces import JointForces as JointForces, joint_forces as joint_forces
 from linkax.dynamics.mass import mass_matrix as mass_matrix
+from linkax.dynamics.nodes import node_compliance as node_compliance
 from linkax.dynamics.operational import (
     consistent_inverse as consistent_inverse,
     effective_mass_matrix as effective_mass_matrix,

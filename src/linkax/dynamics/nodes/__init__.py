@@ -8,17 +8,27 @@ from linkax.dynamics.nodes.axes import (
     placed as placed,
     placed_wrenches as placed_wrenches,
     rising as rising,
+    stacked as stacked,
     velocity_forces as velocity_forces,
+)
+from linkax.dynamics.nodes.compliance import (
+    between as between,
+    body_path as body_path,
+    motion_shift as motion_shift,
+    node_compliance as node_compliance,
+    upsilon_of as upsilon_of,
 )
 from linkax.dynamics.nodes.layout import Step as Step, steps_of as steps_of
 from linkax.dynamics.nodes.matrix import (
     NodeFactor as NodeFactor,
     factor_nodes as factor_nodes,
     factor_steps as factor_steps,
+    times as times,
 )
 from linkax.dynamics.nodes.passes import (
     Filtered as Filtered,
     Motions as Motions,
+    drifts_within as drifts_within,
     filter_nodes as filter_nodes,
     smooth_nodes as smooth_nodes,
 )
