@@ -55,9 +55,9 @@ ERRORS = {
         "The bodies of `hip+shank` are not connected: `shank` is carried by `hip` through `thigh`; "
         "add what lies between.",
     ),
-    "two holes": (
-        ["thigh", "hip", "foot"],
-        "The bodies of `thigh+hip+foot` are not connected: `foot` is carried by `thigh` through "
+    "hole above others": (
+        ["thigh", "foot"],
+        "The bodies of `thigh+foot` are not connected: `foot` is carried by `thigh` through "
         "`shank`; add what lies between.",
     ),
     "two parents": (

@@ -190,7 +190,7 @@ def _check_group(topology: Topology, compound: Compound) -> None:
         outside = [b for b in topology.ancestors[base][:-1] if b not in bodies]
         inside = [b for b in topology.ancestors[base][:-1] if b in bodies]
         if inside:
-            missing = [b for b in outside if b > inside[0]]
+            missing = [b for b in outside if b > inside[-1]]
             raise ValueError(
                 f"The bodies of `{compound.name}` are not connected: `{names[base]}` is carried by "
                 f"`{names[inside[-1]]}` through {', '.join(f'`{names[b]}`' for b in missing)}; "

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Union
 
-from linkax.model.topology import GROUND, Topology
+from linkax.model.topology import Topology
 
 
 @dataclass(frozen=True)
@@ -68,21 +68,5 @@ def nodes_of(topology: Topology, compounds: tuple[Compound, ...]) -> tuple[Node,
             members = compound.bodies
             bases = tuple(b for b in members if topology.parents[b] not in members)
             nodes.append(Node(members, topology.parents[bases[0]], bases, compound))
-    # A member may have a higher index than what hangs on the group: order nodes by what they hang on.
-    return _parents_first(nodes)
-
-
-def _parents_first(nodes: list[Node]) -> tuple[Node, ...]:
-    where = {b: i for i, node in enumerate(nodes) for b in node.bodies}
-    order: list[int] = []
-    done: set[int] = set()
-    for start in range(len(nodes)):
-        path, i = [], start
-        while i not in done:
-            path.append(i)
-            done.add(i)
-            if nodes[i].parent == GROUND:
-                break
-            i = where[nodes[i].parent]
-        order += reversed(path)
-    return tuple(nodes[i] for i in order)
+    # In the order of their first bodies: that of a group is a base, and what it hangs on came before.
+    return tuple(nodes)
