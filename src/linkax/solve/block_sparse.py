@@ -132,7 +132,7 @@ Factors = tuple[tuple[_Eliminated, ...], ...]
 
 def gathered(x: Float[Array, "n ..."], places) -> Float[Array, "k ..."]:
     """Entries along the first axis at static places; neighbouring ones are one slice."""
-    places = np.asarray(places)
+    places = np.asarray(places, int)
     steps = np.diff(places)
     if len(places) and np.all(steps == 1):
         return x[int(places[0]) : int(places[-1]) + 1]
