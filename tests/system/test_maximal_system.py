@@ -109,11 +109,6 @@ def test_what_maximal_coordinates_cannot_express_is_refused(make, sentence):
         built(make())
 
 
-def test_a_tree_has_no_loops():
-    with pytest.raises(ValueError, match=r"\[\[loop\]\] `closure` of `four_bar_free` cannot"):
-        lx.build(four_bar())
-
-
 def test_there_are_no_accelerations_of_tree_coordinates():
     with pytest.raises(
         ValueError, match="`four_bar_free` is in maximal coordinates, which have no"

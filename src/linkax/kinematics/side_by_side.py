@@ -25,7 +25,7 @@ from linkax.math.scalar import is_zero
 from linkax.math.stacks import apply, cross, product
 from linkax.model import Model
 from linkax.model.constants import constants_of, travels
-from linkax.model.topology import GROUND, Slots, Topology
+from linkax.model.topology import Slots, Topology
 from linkax.solve.block_sparse import gathered
 
 
@@ -157,25 +157,19 @@ def _transforms(columns, dtype) -> tuple[Float[Array, "nb 3 3"], Float[Array, "n
 
 def _down(topology: Topology, R_up, p_up):
     """(rotations; positions from the root; the root's position), body by body."""
-    depth = [len(path) for path in topology.ancestors]
     roots = np.asarray([path[0] for path in topology.ancestors])
-    before: list[int] = []
     R = p = None
     found, order = [], []
-    for level in range(1, max(depth, default=0) + 1):
-        own = [b for b in range(topology.nb) if depth[b] == level]
+    for own, hung in topology.levels:
         turn, arm = gathered(R_up, own), gathered(p_up, own)
         if R is None or p is None:
             R, p = turn, jnp.zeros_like(arm)
         else:
-            hung = [before.index(topology.parents[b]) for b in own]
             R_parent = gathered(R, hung)
             R, p = product(R_parent, turn), gathered(p, hung) + apply(R_parent, arm)
         found.append((R, p))
         order += own
-        before = own
     back = np.argsort(order)
-    assert GROUND == -1
     whole = [gathered(jnp.concatenate([x[i] for x in found]), back) for i in range(2)]
     return whole[0], whole[1], gathered(p_up, roots)
 

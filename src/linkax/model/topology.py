@@ -140,6 +140,18 @@ class Topology:
         return tuple(paths)
 
     @ft.cached_property
+    def levels(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
+        """Bodies by their distance from the ground, each with its parent's place in the level before."""
+        depth = [len(path) for path in self.ancestors]
+        found, before = [], ()
+        for level in range(1, max(depth, default=0) + 1):
+            own = tuple(b for b in range(self.nb) if depth[b] == level)
+            hung = tuple(before.index(self.parents[b]) for b in own) if before else ()
+            found.append((own, hung))
+            before = own
+        return tuple(found)
+
+    @ft.cached_property
     def roots(self) -> tuple[int, ...]:
         """The root body of the tree that each body belongs to."""
         return tuple(path[0] for path in self.ancestors)
