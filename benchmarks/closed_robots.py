@@ -32,7 +32,7 @@ from linkax.cli.timing import ROUNDS, prepare_call, time_rounds
 
 ROBOTS = ("five_bar", "delta", "leg")
 ENGINES = ("linkax", "mujoco", "mujoco-stiff", "mjx", "mjx-stiff")
-DEFAULT_ENGINES = ENGINES[:3]  # MJX takes minutes to compile and seconds a step on a processor
+DEFAULT_ENGINES = ENGINES[:3]  # MJX's steps of the leg are slow: 10 s take a quarter of an hour
 STEPS = 50  # of a call
 LANES_AT_ONCE = 128  # of linkax, on one core
 SPREAD = 0.5  # of the lanes' initial speeds [rad/s]
