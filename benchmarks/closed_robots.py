@@ -32,7 +32,8 @@ from linkax.cli.timing import ROUNDS, prepare_call, time_rounds
 
 ROBOTS = ("five_bar", "delta", "leg")
 ENGINES = ("linkax", "mujoco", "mujoco-stiff", "mjx", "mjx-stiff")
-DEFAULT_ENGINES = ENGINES[:3]  # MJX takes minutes to compile and seconds a step on a processor
+# On two cores MJX stepped the leg over a hundred times slower than MuJoCo.
+DEFAULT_ENGINES = ENGINES[:3]
 STEPS = 50  # of a call
 LANES_AT_ONCE = 128  # of linkax, on one core
 SPREAD = 0.5  # of the lanes' initial speeds [rad/s]
