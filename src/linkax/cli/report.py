@@ -79,7 +79,11 @@ def _mechanism(mechanism: Machine) -> str:
     bodies = counted(system.model.nb, "body")
     joints = counted(len(system.model.joint_names), "joint")
     speeds = counted(system.model.nv, "speed")
-    return f"{system.name} ({system.formulation} formulation) has {bodies}, {joints} and {speeds}."
+    text = f"{system.name} ({system.formulation} formulation) has {bodies}, {joints} and {speeds}"
+    if system.model.nodes is not None:
+        chosen = ", ".join(system.model.speed_names) or "none"
+        text += f" of its own ({chosen}), which {system.model.tree.nv} of its joints follow"
+    return text + "."
 
 
 def _run(plan: Plan, integrator: str, outcome: Outcome) -> str:

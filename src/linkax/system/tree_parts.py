@@ -73,17 +73,9 @@ def constrained_parts(
     if not embedded or not closing:
         return Constrained(tree, everything, survey.weights, q, v, tuple(notes))
     model = embed(tree, closing, q=q, independent=independent)
-    notes.append(_choice(model, tree))
     rows = jax.jit(lambda: tree_constraints(tree, others, parts.motions))()
     index = np.asarray(model.independent, int)
     return Constrained(model, rows, survey.weights[index], model.reference, v[index], tuple(notes))
-
-
-def _choice(model, tree) -> str:
-    chosen = ", ".join(model.speed_names) or "none"
-    return (
-        f"Of {tree.nv} speeds {model.nv} are independent: {chosen}; the others follow by the loops."
-    )
 
 
 class _Survey(NamedTuple):
