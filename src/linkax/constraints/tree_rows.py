@@ -15,7 +15,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from linkax.constraints.instant import bending, drift
-from linkax.constraints.rows import NO_CONSTRAINTS, Constraints, pull, push
+from linkax.constraints.rows import NO_CONSTRAINTS, Constraints, pull
 from linkax.kinematics.bodies import Poses, with_ground
 from linkax.kinematics.side_by_side import Moving, Placed, carries_of, move, of_centres, place
 from linkax.math.stacks import apply, cross, product
@@ -173,28 +173,6 @@ class TreeConstraints(eqx.Module):
         """G: the derivative of the velocity residual with respect to the speeds."""
         at = place(model.tree, model.tree_coordinates(q))
         return model.project(q, self.jacobian_at(model.tree, at, t).T).T
-
-    def wrenches_at(self, at: Placed, multipliers: Float[Array, " m"], t) -> Float[Array, "nb 6"]:
-        """What the rows on poses do to each body: [torque about the body-frame origin; force], world axes."""
-        of_poses = gathered(multipliers, np.asarray(self.places or range(self.count), int))
-        gradients = self.rows.gradient(t, with_ground(at.poses))
-        pushed = push(self.rows, gradients, of_poses[: self.rows.count], at.com.shape[0])
-        return about_origins(at, pushed)
-
-    def joint_forces(
-        self, tree: Model, multipliers: Float[Array, " m"]
-    ) -> Float[Array, " tree_nv"]:
-        """What the couplings do to the joints [N m or N]."""
-        if self.couplings is None:
-            return jnp.zeros((tree.topology.tree_nv,), multipliers.dtype)
-        of_parts = gathered(multipliers, np.asarray(self.places or range(self.count), int))
-        own = of_parts[self.rows.count :]
-        c = self.couplings
-        total = jnp.zeros((tree.topology.tree_nv,), multipliers.dtype)
-        return total.at[np.asarray(c.speeds, int)].add(c.coefficients * own[:, None])
-
-
-# --- bodies ---
 
 
 NO_ROWS = TreeConstraints(NO_CONSTRAINTS)
