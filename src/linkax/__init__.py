@@ -94,6 +94,8 @@ from linkax.system import (
     energy as energy,
     generalised_forces as generalised_forces,
     load as load,
+    multipliers as multipliers,
+    reactions as reactions,
     state_of as state_of,
 )
 

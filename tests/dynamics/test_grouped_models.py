@@ -55,7 +55,8 @@ def everything(model, q, v, tau, wrenches):
         "bias": lx.bias_force(model, q, v, wrenches),
         "mass": lx.mass_matrix(model, q),
         "solved": lx.solve_mass_matrix(model, q, tau),
-        "compliance": node_compliance(model, q, ASKED, POINTS),
+        "compliance": lx.operational_space_compliance(model, q, ASKED, POINTS),
+        "own": lx.body_compliances(model, q),
         "jacobians": jnp.concatenate(
             [lx.jacobian(model, q, body, point) for body, point in zip(ASKED, POINTS, strict=True)]
         ),
@@ -88,6 +89,7 @@ def test_a_model_with_speeds_of_its_own_has_their_mass_matrix():
     close(found["solved"], np.linalg.solve(M, tau))
     J = found["jacobians"]
     close(found["compliance"], J @ np.linalg.solve(M, J.T))
+    close(found["own"][4], found["compliance"][6:12, 6:12])
 
 
 @pytest.mark.parametrize("model", [hinges, spread])

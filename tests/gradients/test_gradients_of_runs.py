@@ -16,7 +16,7 @@ from linkax.model.description import (
 
 
 STILL = (".lower", ".upper", ".effort", ".velocity_limit", ".marker_points")
-STILL += (".frame_position", ".frame_quaternion", ".pitch", ".axis")
+STILL += (".frame_position", ".frame_quaternion", ".pitch", ".axis", ".weights")
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,14 @@ from jaxtyping import Array, Float, Int
 from linkax.cli.machine import replicated
 from linkax.kinematics import kinematics
 from linkax.simulate import AbstractIntegrator, Status, simulate
-from linkax.system import MaximalPart, State, System, closure, energy, multipliers
+from linkax.system import (
+    MaximalPart,
+    State,
+    System,
+    closure,
+    energy,
+    exerted,
+)
 
 
 # Chunks short enough to show progress, long enough that calling them costs little.
@@ -82,7 +89,7 @@ def saved_bytes(system: System, lanes: int, points: int) -> int:
     numbers = 2 + model.nq + model.nv + 16 * model.nb + 2 + 3 * len(system.marker_names)
     if system.mechanism is not None:
         numbers += 7 * system.mechanism.constraints.count
-    numbers += system.rows.count
+    numbers += system.rows.count + 6 * model.nb
     return lanes * points * numbers * model.tree.mass.dtype.itemsize
 
 
@@ -107,19 +114,17 @@ def _columns(system: System, state: State) -> dict[str, Array]:
 
 
 def _loops(system: System, state: State) -> dict[str, Array]:
-    """Multipliers and the largest gap; in a tree without loops nothing gapes."""
-    real = state.q.dtype
-    if not isinstance(state.pseudo, MaximalPart) or system.mechanism is None:
-        return {
-            "multipliers": multipliers(system, state),
-            "reactions": jnp.zeros((0, 6), real),
-            "closure": jnp.max(jnp.abs(closure(system, state)), initial=0.0),
-        }
-    here = eqx.tree_at(lambda s: s.t, state.pseudo.state, state.t)
+    """Multipliers, reactions and the largest gap."""
+    at = state
+    if system.mechanism is not None:
+        assert isinstance(state.pseudo, MaximalPart)
+        at = eqx.tree_at(lambda s: s.pseudo.state.t, state, state.t)
+        gaps = system.mechanism.closure(at.pseudo.state)
+    else:
+        gaps = closure(system, state)
     return {
-        "reactions": system.mechanism.reactions(here, state.pseudo.multipliers),
-        "multipliers": state.pseudo.multipliers,
-        "closure": jnp.max(jnp.abs(system.mechanism.closure(here)), initial=0.0),
+        **exerted(system, at)._asdict(),
+        "closure": jnp.max(jnp.abs(gaps), initial=0.0),
     }
 
 

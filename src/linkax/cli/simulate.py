@@ -346,8 +346,6 @@ def _independent(system: System) -> dict[str, np.ndarray]:
 def _reaction_names(mechanism: Machine) -> list[str]:
     """The joints that lock something, body by body, then joints that close loops, as reactions are listed."""
     system = mechanism.system
-    if system.mechanism is None:
-        return []
     pairs = zip(system.model.joint_names, system.model.tree.topology.joints, strict=True)
     joints = [name for name, joint in pairs if joint.locked_rows()]
     loops = mechanism.description.loops

@@ -115,11 +115,11 @@ def close(
     active: Any = True,
 ) -> Met:
     """`solve_q` from nearby: Newton's method along W G^T at q; exact derivatives in both modes."""
-    G = rows.jacobian(model, q, t)
+    G = rows.chosen(rows.jacobian(model, q, t))
     given = (model, rows, q, t, weights[:, None] * G.T)
     budget = Budget(12, 6, 1e4)
     equations = Equations(_unclosed, _factor, _solve)
-    found = root(equations, jnp.zeros((rows.count,), q.dtype), given, budget, active)
+    found = root(equations, jnp.zeros((rows.solved,), q.dtype), given, budget, active)
     value = _displaced(found.value, given)
     error = jnp.max(jnp.abs(rows.position_residual(model, value, t)), initial=0.0)
     return Met(value, error, found.converged)
@@ -133,7 +133,7 @@ def _displaced(y, given):
 def _unclosed(y, given):
     model, rows, _, t, _ = given
     q = _displaced(y, given)
-    r = rows.position_residual(model, q, t)
+    r = rows.chosen(rows.position_residual(model, q, t))
     eps = jnp.finfo(r.dtype).eps
     largest = jnp.maximum(1.0, jnp.max(jnp.abs(q), initial=0.0))
     return r, jnp.sqrt(jnp.sum(r * r)) / (FLOOR * eps * largest)
@@ -142,7 +142,8 @@ def _unclosed(y, given):
 def _factor(y, given):
     model, rows, _, t, directions = given
     q = _displaced(y, given)
-    matrix = jnp.matmul(rows.jacobian(model, q, t), directions, precision=lax.Precision.HIGHEST)
+    G = rows.chosen(rows.jacobian(model, q, t))
+    matrix = jnp.matmul(G, directions, precision=lax.Precision.HIGHEST)
     # Symmetric but for the small move since the directions were taken, which Newton's method forgives.
     return (proximal.factor(0.5 * (matrix + matrix.T)), matrix), jnp.zeros((), bool)
 

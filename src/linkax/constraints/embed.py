@@ -3,26 +3,18 @@
 import dataclasses
 from collections.abc import Sequence
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Float
 
-from linkax.constraints.assembly import shortest, solve_q, weights_of
-from linkax.constraints.charts import Chart, choose, rank_of, scaled
+from linkax.constraints.charts import Chart, choose, rank_of
 from linkax.constraints.embedded import EmbeddedModel
 from linkax.constraints.groups import Group, group_loops, loops_of
 from linkax.constraints.of_tree import tree_constraints
+from linkax.constraints.survey import Survey, surveyed
 from linkax.constraints.tree_rows import TreeConstraints
 from linkax.model import LoopDescription, Model
 from linkax.model.naming import index_of
-
-
-# A chart is judged along motions through the reference, in steps of so many radians or metres.
-STEPS, STRIDE = 24, 0.15
-# Gaps of so many roundings of a metre or radian are none.
-CLOSED = 1e3
 
 
 def embed(
@@ -67,7 +59,7 @@ def embed(
     found = loops_of(model.topology, rows, titles)
     chosen = group_loops(model.topology, found) if groups is None else _given(model, found, groups)
     start = model.neutral() if q is None else jnp.asarray(q, model.dtype)
-    survey = _survey(model, rows, start)
+    survey = surveyed(model, rows, start)
     if not survey.converged:
         raise ValueError(
             f"The loops {_listed(titles or [])} gape by {survey.error:.3g} at the given coordinates and "
@@ -109,7 +101,7 @@ def rechart(model: EmbeddedModel, q: Float[Array, " nq"]) -> EmbeddedModel:
     `old.tree_speeds(q, v)[np.asarray(new.independent)]` of the new one.
     """
     names = [chart.compound.name for chart in model.charts]
-    survey = _survey(model.base, model.rows, jnp.asarray(q, model.dtype))
+    survey = surveyed(model.base, model.rows, jnp.asarray(q, model.dtype))
     charts = []
     for chart, name in zip(model.charts, names, strict=True):
         charts.append(_choose(model.base, chart, survey, None, name))
@@ -167,71 +159,7 @@ def _listed(names: Sequence[str]) -> str:
 # --- charts ---
 
 
-@dataclasses.dataclass
-class _Survey:
-    """The closed reference, and the rows' derivatives there and along motions through it."""
-
-    q: Array
-    converged: bool
-    error: float
-    weights: Array
-    samples: list[np.ndarray]  # (m, nv), scaled
-
-
-def _survey(model: Model, rows: TreeConstraints, q) -> _Survey:
-    error, weights = _gaping(model, rows, q)
-    converged = float(error) < CLOSED * float(jnp.finfo(model.dtype).eps)
-    if not converged:
-        met = _closed(model, rows, q, weights)
-        q, error, converged = met.value, met.error, bool(met.converged)
-    table = np.asarray(_explored(model, rows, q, weights), float)
-    scale = np.asarray(weights, float)
-    samples = [scaled(g, scale) for g in table if np.isfinite(g).all()]
-    return _Survey(q, converged, float(error), weights, samples)
-
-
-@jax.jit
-def _gaping(model: Model, rows: TreeConstraints, q):
-    gaps = rows.position_residual(model, q, jnp.zeros((), model.dtype))
-    return jnp.max(jnp.abs(gaps), initial=0.0), weights_of(model, q)
-
-
-@jax.jit
-def _closed(model: Model, rows: TreeConstraints, q, weights):
-    return solve_q(model, rows, q, weights=weights)
-
-
-@jax.jit
-def _explored(model: Model, rows: TreeConstraints, q, weights):
-    """Jacobians at q and along a motion both ways."""
-    now = jnp.zeros((), model.dtype)
-
-    def stride(carry, _):
-        q, direction = carry
-        G = rows.jacobian(model, q, now)
-        along = direction - shortest(
-            G, jnp.matmul(G, direction, precision=lax.Precision.HIGHEST), weights
-        )
-        size = jnp.sqrt(jnp.sum(along * along))
-        along = along / jnp.where(size > 0.0, size, 1.0)
-        moved = model.integrate(q, STRIDE * along)
-        closing = lambda _, x: model.integrate(
-            x, -shortest(G, rows.position_residual(model, x, now), weights)
-        )
-        # To rounding: in a gaping configuration redundant rows are not redundant.
-        moved = lax.fori_loop(0, 16, closing, moved)
-        # A motion that has come to its end turns back.
-        stuck = jnp.max(jnp.abs(rows.position_residual(model, moved, now)), initial=0.0) > 1e-9
-        return (jnp.where(stuck, q, moved), jnp.where(stuck, -along, along)), G
-
-    # Some direction that no symmetry of a mechanism is likely to forbid.
-    first = jnp.sin(1.0 + jnp.arange(model.nv, dtype=model.dtype)) * jnp.sqrt(weights)
-    ways = jnp.stack([first, -first])
-    _, G = lax.map(lambda way: lax.scan(stride, (q, way), length=STEPS), ways)
-    return G.reshape(-1, *G.shape[2:])
-
-
-def _chart(model: Model, group: Group, survey: _Survey, independent) -> Chart:
+def _chart(model: Model, group: Group, survey: Survey, independent) -> Chart:
     topology = model.topology
     speeds = tuple(
         topology.v_slots.start[b] + k
@@ -243,7 +171,7 @@ def _chart(model: Model, group: Group, survey: _Survey, independent) -> Chart:
     return _choose(model, blank, survey, independent, compound.name)
 
 
-def _choose(model: Model, chart: Chart, survey: _Survey, independent, name: str) -> Chart:
+def _choose(model: Model, chart: Chart, survey: Survey, independent, name: str) -> Chart:
     rows, speeds = list(chart.all_rows), list(chart.speeds)
     samples = [g[np.ix_(rows, speeds)] for g in survey.samples]
     wanted = None

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from linkax.constraints.rows import AbstractRows
+from linkax.constraints.rows import AbstractRows, Constraints
 from linkax.joints import AbstractJoint
-from linkax.kinematics.bodies import Poses
+from linkax.kinematics.bodies import Poses, of_bodies
 from linkax.math.safe import safe_arctan2, safe_divide
 from linkax.math.stacks import apply, apply_transposed, cross, product, transposed
 
@@ -115,6 +115,22 @@ class JointRows(AbstractRows):
         return jnp.concatenate(
             [apply_transposed(u, multipliers), apply_transposed(n, multipliers)], -1
         )
+
+
+def joint_reactions(
+    constraints: Constraints, at: Poses, multipliers: Float[Array, " m"], t
+) -> Float[Array, "joints 6"]:
+    """[moment about the joint's centre; force] on the child of each joint among the rows, world axes.
+
+    Rows that are no joints (prescribed motions, couplings, functions) are left out; `at` ends with the
+    ground.
+    """
+    found = [
+        group.reaction(t, of_bodies(at, group.bodies), rows)
+        for group, rows in zip(constraints.groups, constraints.split(multipliers), strict=True)
+        if isinstance(group, JointRows)
+    ]
+    return jnp.concatenate([jnp.zeros((0, 6), multipliers.dtype), *found])
 
 
 class _Weights(NamedTuple):

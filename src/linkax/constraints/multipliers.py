@@ -59,9 +59,10 @@ def constrained_dynamics(
     needed = joint_forces_at(tree, at, forces_at(tree, at, moving, wrenches))
     free = tau - model.project(q, needed + tree.armature * tree_a)
     M = model.project(q, model.project(q, mass_matrix_at(tree, at)).T)
-    G = model.project(q, rows.jacobian_at(tree, at, now).T).T
-    opening = rows.opening_at(at, moving, tree_a, now)
-    return Constrained(*solve_rows(M, G, free, opening))
+    G = model.project(q, rows.chosen(rows.jacobian_at(tree, at, now)).T).T
+    opening = rows.chosen(rows.opening_at(at, moving, tree_a, now))
+    a, pull = solve_rows(M, G, free, opening)
+    return Constrained(a, rows.all_of(pull))
 
 
 def embedded_multipliers(

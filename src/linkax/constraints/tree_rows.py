@@ -15,12 +15,13 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from linkax.constraints.instant import bending, drift
-from linkax.constraints.rows import NO_CONSTRAINTS, Constraints, pull
+from linkax.constraints.joint_rows import joint_reactions
+from linkax.constraints.rows import NO_CONSTRAINTS, Constraints, pull, push
 from linkax.kinematics.bodies import Poses, with_ground
 from linkax.kinematics.side_by_side import Moving, Placed, carries_of, move, of_centres, place
 from linkax.math.stacks import apply, cross, product
 from linkax.model import AbstractModel, Model
-from linkax.solve.block_sparse import gathered
+from linkax.solve.block_sparse import added, gathered
 
 
 class Couplings(eqx.Module):
@@ -46,12 +47,14 @@ class Couplings(eqx.Module):
 class TreeConstraints(eqx.Module):
     """All rows on a tree; every number is a leaf.
 
-    Multipliers are ordered by `places`: for each row on poses, then for each coupling, its index.
+    Multipliers are ordered by `places`: for each row on poses, then for each coupling, its index. Where some
+    rows follow from others, `kept` are those that are solved for; the multipliers of the rest are zero.
     """
 
     rows: Constraints
     couplings: Couplings | None = None
     places: tuple[int, ...] = eqx.field(static=True, default=())
+    kept: tuple[int, ...] | None = eqx.field(static=True, default=None)
 
     @property
     def count(self) -> int:
@@ -82,6 +85,25 @@ class TreeConstraints(eqx.Module):
         whole = flat if of_couplings is None else jnp.concatenate([flat, of_couplings])
         return gathered(whole, self._order()) if self.places else whole
 
+    @property
+    def solved(self) -> int:
+        """Number of rows that are solved for."""
+        return self.count if self.kept is None else len(self.kept)
+
+    def chosen(self, x: Float[Array, "m ..."]) -> Float[Array, "_k ..."]:
+        """Of numbers for all rows, those for the rows that are solved for."""
+        return x if self.kept is None else gathered(x, self.kept)
+
+    def all_of(self, chosen: Float[Array, " _k"]) -> Float[Array, " m"]:
+        """The multipliers of all rows."""
+        if self.kept is None:
+            return chosen
+        return added(jnp.zeros((self.count,), chosen.dtype), self.kept, chosen)
+
+    def of_poses(self, x: Float[Array, " m"]) -> Float[Array, " _m"]:
+        """The numbers that belong to rows on poses, as `rows` has them."""
+        return gathered(x, self.places[: self.rows.count]) if self.places else x
+
     # --- at a placed tree ---
 
     def gaps_at(self, at: Placed, tree_q: Float[Array, " tree_nq"], t) -> Float[Array, " m"]:
@@ -111,6 +133,21 @@ class TreeConstraints(eqx.Module):
         if self.couplings is not None:
             flat = jnp.concatenate([flat, self.couplings.jacobian(width)])
         return gathered(flat, self._order()) if self.places else flat
+
+    def wrenches_at(self, at: Placed, multipliers: Float[Array, " m"], t) -> Float[Array, "nb 6"]:
+        """What rows on poses do to the bodies: [torque about the body-frame origin; force], world axes.
+
+        Couplings act along joints, not on bodies.
+        """
+        gradients = self.rows.gradient(t, with_ground(at.poses))
+        nb = at.com.shape[0]
+        return about_origins(at, push(self.rows, gradients, self.of_poses(multipliers), nb))
+
+    def reactions_at(
+        self, at: Placed, multipliers: Float[Array, " m"], t
+    ) -> Float[Array, "loops 6"]:
+        """[moment about its centre; force] of each joint among the rows on its child, world axes."""
+        return joint_reactions(self.rows, with_ground(at.poses), self.of_poses(multipliers), t)
 
     def opening_at(
         self, at: Placed, moving: Moving, tree_a: Float[Array, " tree_nv"] | None, t

@@ -185,6 +185,7 @@ def inverse_dynamics(
     Source: Luh, Walker, Paul 1980; Featherstone 2008, section 5.3.
     """
     q, v, a, wrenches = conform(model, q=q, v=v, a=a, wrenches=wrenches)
+    model = model.at(q)
     tau = tree_inverse_dynamics(
         model.tree,
         model.tree_coordinates(q),
@@ -203,6 +204,7 @@ def bias_force(
 ) -> Float[Array, " nv"]:
     """The part of the inverse dynamics without accelerations: velocity terms and gravity."""
     q, v, wrenches = conform(model, q=q, v=v, wrenches=wrenches)
+    model = model.at(q)
     # What the dependent joints of an embedded loop do while the independent speeds stay as they are.
     turning = None if model.nodes is None else model.tree_accelerations(q, v, None)
     tau = tree_inverse_dynamics(

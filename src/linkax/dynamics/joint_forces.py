@@ -8,24 +8,28 @@ from jaxtyping import Array, Float
 from linkax.dynamics.factor import zeros
 from linkax.dynamics.inverse import JointState, Moving, motion_ground, net_force, push_lanes
 from linkax.joints import AbstractJoint
+from linkax.math import ldl
 from linkax.math.materialise import materialise
 from linkax.model.abstract import AbstractModel
 from linkax.model.constants import constants_of, joint_frame_of, restored_pose
 from linkax.model.inputs import conform
 from linkax.model.model import Model
 from linkax.model.traverse import body_lanes, inward, joint_lanes, outward, stack_bodies
-from linkax.spatial.motion import NO_FORCE, Force
+from linkax.spatial.motion import NO_FORCE, Force, Motion, combine, power
 from linkax.spatial.vector import cross
 
 
 class JointForces(eqx.Module):
     """The force that each joint's parent exerts on its child, [moment; force] in world axes [N m, N].
 
-    One force, its moment taken about the origins of the joint's two frames. Joint i moves body i.
+    One force, its moment taken about the origins of the joint's two frames. Joint i moves body i. `locked` is
+    what is left of `child` without the wrench along the joint's motions S that drives it, S (S^T S)^-1 S^T
+    child: the reaction of the bearing, which does no work.
     """
 
     child: Float[Array, "nb 6"]  # about the origin of M, which is fixed on the child
     parent: Float[Array, "nb 6"]  # about the origin of F, which is fixed on the parent
+    locked: Float[Array, "nb 6"]  # about the origin of M
 
 
 def _posed_force(joint: type[AbstractJoint], parent: Moving, x):
@@ -43,8 +47,19 @@ def _transmitted(joint: type[AbstractJoint], children: Force, x):
     across = joint.transform(q, at.travel)
     arm = across.rotation.transposed @ across.translation  # from F to M, in K's axes
     moment = force.angular + cross(arm, force.linear)
+    locked = force - _along(joint.subspace(q, at.travel), force)
     world = (R @ force.angular, R @ moment, R @ force.linear)
+    world = (*world, R @ locked.angular, R @ locked.linear)
     return restored_pose(joint, at, q, rotation).force_to_parent(force), world
+
+
+def _along(subspace: tuple[Motion, ...], force: Force) -> Force:
+    """The wrench along a joint's motions of the same power as a force."""
+    if not subspace:
+        return NO_FORCE
+    gram = [[power(a, Force(*b)) for b in subspace] for a in subspace]
+    shares = ldl.solve(ldl.factor(gram), [power(s, force) for s in subspace])
+    return Force(*combine(subspace, shares))
 
 
 def _tree_joint_forces(
@@ -69,10 +84,9 @@ def _tree_joint_forces(
     like = zeros(NO_FORCE, model.dtype)
     found = inward(topology, _transmitted, like, list(zip(rows, qs, moved, strict=True)))
     stacked = jax.tree.map(lambda *lanes: stack_bodies(topology, lanes), *found)
-    at_child, at_parent, force = (jnp.stack(x, axis=-1) for x in stacked)
-    return JointForces(
-        jnp.concatenate([at_child, force], axis=-1), jnp.concatenate([at_parent, force], axis=-1)
-    )
+    at_child, at_parent, force, moment, bearing = (jnp.stack(x, axis=-1) for x in stacked)
+    six = lambda angular, linear: jnp.concatenate([angular, linear], axis=-1)
+    return JointForces(six(at_child, force), six(at_parent, force), six(moment, bearing))
 
 
 def joint_forces(
@@ -98,7 +112,7 @@ def joint_forces(
     q, v, a, wrenches = conform(model, q=q, v=v, a=a, wrenches=wrenches)
     if model.nb == 0:
         nothing = jnp.zeros((0, 6), model.dtype)
-        return JointForces(nothing, nothing)
+        return JointForces(nothing, nothing, nothing)
     none = jnp.zeros((model.nb, 6), model.dtype)
     return _tree_joint_forces(
         model.tree,

@@ -72,5 +72,6 @@ def mass_matrix(model: AbstractModel, q: Float[Array, " nq"]) -> Float[Array, "n
     axes about the root body.
     """
     (q,) = conform(model, q=q)
+    model = model.at(q)
     M = tree_mass_matrix(model.tree, model.tree_coordinates(q))
     return model.project(q, model.project(q, M).T)

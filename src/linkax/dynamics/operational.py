@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from linkax.dynamics.articulated import filter_body, smooth_body
 from linkax.dynamics.factor import TreeFactor, factor_tree, zeros
 from linkax.dynamics.forward import solve_mass_matrix
+from linkax.dynamics.nodes import node_compliance
 from linkax.joints import AbstractJoint
 from linkax.kinematics.frames import matrix
 from linkax.kinematics.jacobians import Point, body_point, jacobian, resolve
@@ -118,7 +119,8 @@ def operational_space_compliance(
     [angular; linear] of body i's point, beside that of gravity and speeds; world axes. J stacks the
     `jacobian` of each. Symmetric, positive semidefinite; rows of the ground and of what it holds are zero.
     Linear in the number of bodies of the model: unit forces pass inward through the factorised mass
-    matrix, and the accelerations that they cause outward (with mimic joints or embedded loops: by J).
+    matrix, and the accelerations that they cause outward. With compound bodies the recursion goes over
+    them; with mimic joints on a plain tree it is by J.
 
     Args:
         model: the tree.
@@ -130,18 +132,21 @@ def operational_space_compliance(
     """
     (q,) = conform(model, q=q)
     places = _checked(model, bodies, points)
-    if model.nodes is not None or model.tree.topology.followers:
-        return _over_nodes(model, q, bodies, places)
     tree, tree_q, k = model.tree, model.tree_coordinates(q), len(bodies)
     found = [resolve(model, body) for body in bodies]
     moves = np.asarray([body != GROUND for body, _ in found], bool)
     if not moves.any():
         return jnp.zeros((6 * k, 6 * k), model.dtype)
+    offsets = [body_point(tree, frame, p) for (_, frame), p in zip(found, places, strict=True)]
+    stacked = jax.tree.map(lambda *x: jnp.stack(x), *offsets)
+    if model.nodes is not None:
+        own = [body if body == GROUND else tree.body_names[body] for body, _ in found]
+        return node_compliance(model, q, own, jnp.stack(stacked, axis=-1))
+    if tree.topology.followers:
+        return _by_jacobians(model, q, bodies, places)
     # The ground's rows are those of any body, times zero.
     carriers = tuple(max(body, 0) for body, _ in found)
-    offsets = [body_point(tree, frame, p) for (_, frame), p in zip(found, places, strict=True)]
     at = transform_of(tuple(take(c, carriers) for c in constants_of(tree).frame))
-    stacked = jax.tree.map(lambda *x: jnp.stack(x), *offsets)
     arms = jnp.stack(at.translation + at.rotation @ stacked, axis=-1)
     turned, felt = _responses(tree, tree_q, factor_tree(tree, tree_q), carriers)
     A = _placed(jnp.where(moves[:, None, None], turned, 0.0), arms)
@@ -162,12 +167,10 @@ def _placed(R: Float[Array, "k 3 3"], arms: Float[Array, "k 3"]) -> Float[Array,
     )
 
 
-def _over_nodes(
+def _by_jacobians(
     model: AbstractModel, q: Float[Array, " nq"], bodies: Bodies, places: list[Point]
 ) -> Float[Array, "n n"]:
-    """The same for any model, through its Jacobians."""
-    if not bodies:
-        return jnp.zeros((0, 0), model.dtype)
+    """The same for any model."""
     J = [jacobian(model, q, body, p) for body, p in zip(bodies, places, strict=True)]
     return _compliance_along(model, q, jnp.concatenate(J))[1]
 

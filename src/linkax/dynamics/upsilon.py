@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 from linkax.dynamics.articulated import BodyFactor, weights
 from linkax.dynamics.factor import TreeFactor, factor_tree
 from linkax.dynamics.forward import solve_mass_matrix
+from linkax.dynamics.nodes import node_body_compliances
 from linkax.joints import AbstractJoint
 from linkax.kinematics.frames import kinematics
 from linkax.math import ldl
@@ -82,15 +83,17 @@ def body_compliances(model: AbstractModel, q: Float[Array, " nq"]) -> Float[Arra
     The acceleration [angular; linear] of a body's frame origin for each entry of a wrench [torque; force]
     there, beside that of gravity and speeds; world axes, J as `jacobian` gives it for the body. Symmetric
     and positive semidefinite, of full rank where the body can move in all directions. Linear in the number
-    of bodies (with mimic joints or embedded loops: by the Jacobians).
+    of bodies; with mimic joints on a plain tree it is by the Jacobians.
 
     Source: Kreutz-Delgado, Jain, Rodriguez 1992; Jain 2011, chapter 10.
     """
     (q,) = conform(model, q=q)
     if model.nb == 0:
         return jnp.zeros((0, 6, 6), model.dtype)
-    if model.nodes is not None or model.tree.topology.followers:
-        return _over_nodes(model, q)
+    if model.nodes is not None:
+        return node_body_compliances(model, q)
+    if model.tree.topology.followers:
+        return _by_jacobians(model, q)
     tree = model.tree
     tree_q = model.tree_coordinates(q)
     held = supports(tree, tree_q, factor_tree(tree, tree_q))
@@ -102,7 +105,7 @@ def body_compliances(model: AbstractModel, q: Float[Array, " nq"]) -> Float[Arra
     return jnp.stack([x for row in rows for x in row], axis=-1).reshape(-1, 6, 6)
 
 
-def _over_nodes(model: AbstractModel, q: Float[Array, " nq"]) -> Float[Array, "nb 6 6"]:
+def _by_jacobians(model: AbstractModel, q: Float[Array, " nq"]) -> Float[Array, "nb 6 6"]:
     """The same for any model, through its Jacobians: those of all bodies are the twists of unit speeds."""
 
     def twists(v):

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from linkax.constraints.joint_rows import JointRows
+from linkax.constraints.joint_rows import joint_reactions
 from linkax.constraints.rows import (
     NO_CONSTRAINTS,
     Constraints,
@@ -18,7 +18,7 @@ from linkax.constraints.rows import (
     in_order,
 )
 from linkax.forces.loads import NO_LOADS, AbstractLoad, FunctionLoad
-from linkax.kinematics.bodies import Bodies, State, of_bodies, poses, with_ground
+from linkax.kinematics.bodies import Bodies, State, poses, with_ground
 from linkax.math.rotations import quaternion_multiply
 from linkax.math.stacks import apply, dot
 from linkax.maximal.settings import LinearSolver, Settings
@@ -56,14 +56,7 @@ class Mechanism(eqx.Module):
         couplings, functions) are left out.
         """
         at = with_ground(poses(state.position, state.orientation))
-        found = [
-            group.reaction(state.t, of_bodies(at, group.bodies), rows)
-            for group, rows in zip(
-                self.constraints.groups, self.constraints.split(multipliers), strict=True
-            )
-            if isinstance(group, JointRows)
-        ]
-        return jnp.concatenate([jnp.zeros((0, 6), multipliers.dtype), *found])
+        return joint_reactions(self.constraints, at, multipliers, state.t)
 
 
 def mechanism_of(

@@ -2,6 +2,12 @@
 
 from linkax.system.build import build as build, load as load
 from linkax.system.maximal_part import MaximalPart as MaximalPart
+from linkax.system.reactions import (
+    Exerted as Exerted,
+    exerted as exerted,
+    multipliers as multipliers,
+    reactions as reactions,
+)
 from linkax.system.state import State as State, state_of as state_of
 from linkax.system.system import (
     System as System,
@@ -11,6 +17,5 @@ from linkax.system.system import (
     derivatives as derivatives,
     energy as energy,
     generalised_forces as generalised_forces,
-    multipliers as multipliers,
     settled as settled,
 )

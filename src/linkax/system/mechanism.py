@@ -97,7 +97,7 @@ def _closed(mechanism: mx.Mechanism, model: Model, q, v, name: str) -> Built:
     gape = _largest(gaps)
     allowed = max(GAPE, ROUNDINGS * float(jnp.finfo(model.dtype).eps))
     if gape > allowed:
-        found = mx.assemble(mechanism, start)
+        found = _assembled(mechanism, start)
         if not bool(found.converged):
             raise ValueError(
                 f"The loops of `{name}` gape by {gape:.3g} at the initial coordinates and cannot be closed "
@@ -112,7 +112,7 @@ def _closed(mechanism: mx.Mechanism, model: Model, q, v, name: str) -> Built:
     unmet = _largest(speeds)
     speed = 1.0 + _largest(start.velocity) + _largest(start.angular_velocity)
     if unmet > allowed * speed:
-        start = mx.project_velocities(mechanism, start)
+        start = _projected(mechanism, start)
         notes.append(
             f"The initial speeds open the loops at {unmet:.2g} m/s (or rad/s); the run starts from the "
             "nearest ones that do not, in the sense of kinetic energy."
@@ -132,6 +132,11 @@ def _survey(mechanism: mx.Mechanism, state: mx.State):
         mx.velocity_residual(mechanism, state),
         mechanism.gradient(state),
     )
+
+
+# Compiled as a whole: operation by operation their start took 15 s.
+_assembled = jax.jit(mx.assemble)
+_projected = jax.jit(mx.project_velocities)
 
 
 def _largest(x) -> float:

@@ -5,16 +5,11 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Bool, Float
 
 from linkax.constraints.assembly import close, shortest
 from linkax.constraints.embedded import EmbeddedModel
-from linkax.constraints.multipliers import (
-    Constrained,
-    constrained_dynamics,
-    embedded_multipliers,
-)
+from linkax.constraints.multipliers import Constrained, constrained_dynamics
 from linkax.constraints.tree_rows import NO_ROWS, TreeConstraints, about_origins
 from linkax.dynamics import forward_dynamics, mechanical_energy
 from linkax.forces import AbstractElement
@@ -127,27 +122,6 @@ def constrained_accelerations(
     return constrained_dynamics(model, rows, state.q, state.v, tau, wrenches, state.t)
 
 
-def multipliers(
-    system: System, state: State, controls: Float[Array, " nu"] | None = None
-) -> Float[Array, " m"]:
-    """What the rows of all loops, then of all motions, exert: embedded loops first [N m or N]."""
-    found = constrained_accelerations(system, state, controls)
-    model = system.model
-    if not isinstance(model, EmbeddedModel):
-        return found.multipliers
-    tree_tau = jnp.zeros((model.tree.nv,), model.dtype) if controls is None else controls
-    for element in system.elements:
-        tree_v = model.tree_speeds(state.q, state.v)
-        tree_tau = tree_tau + element.generalised_force(model.tree, state.q, tree_v)
-    at = place(model.tree, state.q)
-    G = system.rows.jacobian_at(model.tree, at, state.t)
-    tree_tau = tree_tau + jnp.matmul(found.multipliers, G, precision=lax.Precision.HIGHEST)
-    own = embedded_multipliers(
-        model, state.q, state.v, found.acceleration, tree_tau, wrenches_of(system, state)
-    )
-    return jnp.concatenate([own, found.multipliers])
-
-
 def wrenches_of(system: System, state: State) -> Float[Array, "nb 6"] | None:
     """What the loads do to the bodies: [torque about the body-frame origin; force], world axes."""
     if not system.loads:
@@ -175,8 +149,8 @@ def settled(system: System, state: State, active: Any = True) -> tuple[State, Bo
     if rows.count == 0:
         return state, good
     met = close(model, rows, state.q, state.t, system.weights, active & good)
-    G = rows.jacobian(model, met.value, state.t)
-    opening = rows.velocity_residual(model, met.value, state.v, state.t)
+    G = rows.chosen(rows.jacobian(model, met.value, state.t))
+    opening = rows.chosen(rows.velocity_residual(model, met.value, state.v, state.t))
     v = state.v - shortest(G, opening, system.weights)
     return State(state.t, met.value, v, state.z, state.pseudo), good & met.converged
 

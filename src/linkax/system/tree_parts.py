@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 from linkax.constraints.assembly import solve_q, solve_v, weights_of
 from linkax.constraints.embed import embed
 from linkax.constraints.of_tree import tree_constraints
+from linkax.constraints.survey import without_followers
 from linkax.constraints.tree_rows import NO_ROWS, TreeConstraints
 from linkax.model import AbstractModel, VelocityDescription
 from linkax.model.builder import Assembly
@@ -45,7 +46,7 @@ def constrained_parts(
     if not parts.loops and not parts.motions:
         return Constrained(tree, NO_ROWS, jnp.zeros_like(v), q, v, ())
     everything = jax.jit(lambda: tree_constraints(tree, parts.loops, parts.motions))()
-    survey = _surveyed(tree, everything, q, v)
+    survey = _seen(tree, everything, q, v)
     gape, opening = float(survey.gape), float(survey.opening)
     allowed = max(GAPE, ROUNDINGS * float(jnp.finfo(tree.dtype).eps))
     notes = []
@@ -57,7 +58,8 @@ def constrained_parts(
                 "near them; give initial positions that are nearer to a closed one."
             )
         q = met.value
-        opening = float(_surveyed(tree, everything, q, v).opening)
+        survey = _seen(tree, everything, q, v)
+        opening = float(survey.opening)
         notes.append(
             f"The loops gape by {gape:.2g} at the initial coordinates; the run starts from the nearest "
             "closed configuration."
@@ -71,6 +73,7 @@ def constrained_parts(
     closing = [loop for loop in parts.loops if not isinstance(loop, VelocityDescription)]
     others = [loop for loop in parts.loops if isinstance(loop, VelocityDescription)]
     if not embedded or not closing:
+        everything = without_followers(tree, everything, q, survey.G, survey.weights)
         return Constrained(tree, everything, survey.weights, q, v, tuple(notes))
     model = embed(tree, closing, q=q, independent=independent)
     rows = jax.jit(lambda: tree_constraints(tree, others, parts.motions))()
@@ -82,15 +85,17 @@ class _Survey(NamedTuple):
     gape: Array
     opening: Array
     weights: Array
+    G: Array
 
 
 @jax.jit
-def _surveyed(tree, rows: TreeConstraints, q, v) -> _Survey:
+def _seen(tree, rows: TreeConstraints, q, v) -> _Survey:
     now = jnp.zeros((), tree.dtype)
     return _Survey(
         jnp.max(jnp.abs(rows.position_residual(tree, q, now)), initial=0.0),
         jnp.max(jnp.abs(rows.velocity_residual(tree, q, v, now)), initial=0.0),
         weights_of(tree, q),
+        rows.jacobian(tree, q, now),
     )
 
 

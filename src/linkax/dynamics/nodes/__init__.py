@@ -15,6 +15,7 @@ from linkax.dynamics.nodes.compliance import (
     between as between,
     body_path as body_path,
     motion_shift as motion_shift,
+    node_body_compliances as node_body_compliances,
     node_compliance as node_compliance,
     upsilon_of as upsilon_of,
 )

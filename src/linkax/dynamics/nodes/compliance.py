@@ -131,6 +131,24 @@ def node_compliance(
     return jnp.swapaxes(moved, 1, 2).reshape(6 * len(indices), 6 * len(indices))
 
 
+def node_body_compliances(model: AbstractModel, q: Float[Array, " nq"]) -> Float[Array, "nb 6 6"]:
+    """J M^-1 J^T of every body by itself, at its frame origin, by one pass over the nodes.
+
+    Rows and columns as in `node_compliance`.
+    """
+    (q,) = conform(model, q=q)
+    steps, at = steps_of(model), placed(model, q)
+    upsilon = upsilon_of(steps, factor_nodes(model, q, at), range(len(steps)))
+    found = {
+        body: upsilon[k][row, :, row]
+        for k, step in enumerate(steps)
+        for row, body in enumerate(step.bodies)
+    }
+    omega = jnp.stack([found[body] for body in range(model.nb)])
+    shift = _shifts(at, range(model.nb), None)
+    return product(product(shift, omega), jnp.swapaxes(shift, 1, 2))
+
+
 def _shifts(at: Placed, indices: Sequence[int], points) -> Float[Array, "k 6 6"]:
     """From motions about the points of reference to motions of the points; anything for the ground."""
     arms = stacked(at.frames.translation)

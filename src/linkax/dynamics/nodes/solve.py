@@ -38,6 +38,7 @@ def solve_over_nodes(
     """M^-1 b by the recursion over nodes, differentiable through M x = b instead of through the factors."""
     if model.nv == 0:
         return b
+    model = model.at(q)
     still, still_q = lax.stop_gradient((model, q))
     steps, factors = steps_of(model), factor_nodes(still, still_q)
 
@@ -57,6 +58,7 @@ def forward_over_nodes(
     wrenches: Float[Array, "nb 6"] | None,
 ) -> Float[Array, " nv"]:
     """The rates of the independent speeds: M a = tau - bias."""
+    model = model.at(q)
     return solve_over_nodes(model, q, jnp.subtract(tau, bias_force(model, q, v, wrenches)))
 
 
