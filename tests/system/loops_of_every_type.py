@@ -10,7 +10,7 @@ from linkax.model.description import JointDescription
 
 # Freedoms that each type of loop takes.
 LOCKED = {
-    **{"weld": 6, "revolute": 5, "prismatic": 5, "helical": 5, "cylindrical": 4},
+    **{"fixed": 6, "revolute": 5, "prismatic": 5, "helical": 5, "cylindrical": 4},
     **{"universal": 4, "spherical": 3, "planar": 3, "distance": 1, "coupling": 1},
 }
 
@@ -74,7 +74,7 @@ def described(types: tuple[str, ...], seed: int) -> lx.Description:
             ),
         )
         x, y, _ = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-        if kind not in ("weld", "spherical"):
+        if kind not in ("fixed", "spherical"):
             loop.axis = tuple(x)
         if kind == "universal":
             loop.axis2 = tuple(y)

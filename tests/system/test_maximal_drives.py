@@ -94,6 +94,23 @@ def test_a_geared_rotor_accelerates_as_its_mass_matrix_says(solver):
     np.testing.assert_allclose(multipliers[-1], -0.01 * (a + 50.0 * b), atol=1e-12)
 
 
+@pytest.mark.parametrize("formulation", ["tree", "embedded"])
+def test_a_geared_rotor_accelerates_the_same_by_multipliers_and_embedded(formulation):
+    system = lx.build(geared(), formulation)
+
+    def found(system):
+        q, v = system.initial_q, system.initial_v
+        rates = lx.accelerations(system, system.initial_state())
+        return system.model.tree_accelerations(q, v, rates), lx.mass_matrix(system.model, q)
+
+    rates, M = compiled(found)(system)
+    a, b = -0.019734245494014, 0.039600052624655
+    np.testing.assert_allclose(rates, [a, b, 50.0 * b], rtol=0, atol=1e-12)
+    if formulation == "embedded":
+        assert system.model.speed_names == ("a", "b")
+        np.testing.assert_allclose(M, [[3.01, 1.5], [1.5, 26.0]], rtol=1e-14)
+
+
 def test_a_rotor_without_mass_is_refused():
     description = geared()
     description.drives = [GearDescription("drive", "b", 50.0, 0.01)]

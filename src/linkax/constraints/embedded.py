@@ -254,6 +254,12 @@ class EmbeddedModel(AbstractModel):
         base, _, q, whole, _ = given
         return base.integrate(q, added(whole, self.dependent, y))
 
+    @property
+    def solved_rows(self) -> TreeConstraints:
+        """The rows, told which of them the charts solve for."""
+        kept = tuple(sorted(row for chart in self.charts for row in chart.rows))
+        return dataclasses.replace(self.rows, kept=kept)
+
     def _chosen_rows(self) -> np.ndarray:
         return np.asarray([row for chart in self.charts for row in chart.rows], int)
 

@@ -14,6 +14,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
+from linkax.constraints.described import in_turn
 from linkax.constraints.instant import bending, drift
 from linkax.constraints.joint_rows import joint_reactions
 from linkax.constraints.rows import NO_CONSTRAINTS, Constraints, pull, push
@@ -103,6 +104,21 @@ class TreeConstraints(eqx.Module):
     def of_poses(self, x: Float[Array, " m"]) -> Float[Array, " _m"]:
         """The numbers that belong to rows on poses, as `rows` has them."""
         return gathered(x, self.places[: self.rows.count]) if self.places else x
+
+    def followed_by(self, others: "TreeConstraints") -> "TreeConstraints":
+        """These rows, then others that hold no couplings, with all of their multipliers in turn."""
+        assert others.couplings is None
+        count = self.rows.count
+        own = self.places or tuple(range(self.count))
+        after = tuple(range(self.count, self.count + others.count))
+        places = (*own[:count], *after, *own[count:])
+        kept = None
+        if self.kept is not None or others.kept is not None:
+            last = range(others.count) if others.kept is None else others.kept
+            first = range(self.count) if self.kept is None else self.kept
+            kept = (*first, *(self.count + i for i in last))
+        rows = in_turn([self.rows, others.rows])
+        return TreeConstraints(rows, self.couplings, places if self.couplings else (), kept)
 
     # --- at a placed tree ---
 
