@@ -65,7 +65,7 @@ SHAPES = {
     "com_velocity": (POINTS, 2, 3),
     "angular_velocity": (POINTS, 2, 3),
     "multipliers": (POINTS, 0),
-    "reactions": (POINTS, 0, 6),
+    "reactions": (POINTS, 2, 6),
     "closure": (POINTS,),
     "energy": (POINTS, 2),
     "marker/tip": (POINTS, 3),
@@ -74,7 +74,7 @@ SHAPES = {
     "completed_steps": (),
 }
 SHARED = {"body_names": (2,), "coordinate_names": (5,), "speed_names": (4,), "settings": ()}
-SHARED |= {"reaction_names": (0,)}
+SHARED |= {"reaction_names": (2,)}
 
 
 def test_the_result_file_holds_every_key_in_its_shape(single):

@@ -87,6 +87,7 @@ def values_and_derivatives(base, d_base, q0, v):
 @ft.cache
 def found():
     base, model = assembled().model, embedded()
+    opened()  # made now: nothing can be drawn at random while something is traced
     v = jax.random.normal(jax.random.key(2), (model.nv,))
     q0 = compiled(lambda m, v: m.integrate(m.reference, 0.1 * v))(model, v)
     rng = np.random.default_rng(3)

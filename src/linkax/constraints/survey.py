@@ -5,6 +5,7 @@ from others, or which speeds are good ones to be independent: it may be a singul
 """
 
 import dataclasses
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from linkax.constraints.assembly import shortest, solve_q, weights_of
+from linkax.constraints.assembly import Met, shortest, solve_q, weights_of
 from linkax.constraints.charts import choose, rank_of, scaled
 from linkax.constraints.tree_rows import TreeConstraints
 from linkax.model import Model
@@ -37,10 +38,11 @@ class Survey:
 
 def surveyed(model: Model, rows: TreeConstraints, q) -> Survey:
     """A closed configuration near q, with what is needed to choose rows and independent speeds there."""
-    error, weights = _gaping(model, rows, q)
+    at = seen(model, rows, q, jnp.zeros((model.nv,), model.dtype))
+    error, weights = at.gape, at.weights
     converged = float(error) < CLOSED * float(jnp.finfo(model.dtype).eps)
     if not converged:
-        met = _closed(model, rows, q, weights)
+        met = closed_near(model, rows, q, weights)
         q, error, converged = met.value, met.error, bool(met.converged)
     table = np.asarray(_explored(model, rows, q, weights), float)
     scale = np.asarray(weights, float)
@@ -48,14 +50,30 @@ def surveyed(model: Model, rows: TreeConstraints, q) -> Survey:
     return Survey(q, converged, float(error), weights, samples)
 
 
-@jax.jit
-def _gaping(model: Model, rows: TreeConstraints, q):
-    gaps = rows.position_residual(model, q, jnp.zeros((), model.dtype))
-    return jnp.max(jnp.abs(gaps), initial=0.0), weights_of(model, q)
+class Seen(NamedTuple):
+    """Rows at one state."""
+
+    gape: Float[Array, ""]  # the largest residual
+    opening: Float[Array, ""]  # the largest rate of one
+    weights: Float[Array, " nv"]  # how easily each coordinate changes
+    G: Float[Array, "m nv"]
 
 
 @jax.jit
-def _closed(model: Model, rows: TreeConstraints, q, weights):
+def seen(model: Model, rows: TreeConstraints, q, v) -> Seen:
+    """How far the rows gape and open. Compiled once for a machine: all that builds it asks this."""
+    now = jnp.zeros((), model.dtype)
+    return Seen(
+        jnp.max(jnp.abs(rows.position_residual(model, q, now)), initial=0.0),
+        jnp.max(jnp.abs(rows.velocity_residual(model, q, v, now)), initial=0.0),
+        weights_of(model, q),
+        rows.jacobian(model, q, now),
+    )
+
+
+@jax.jit
+def closed_near(model: Model, rows: TreeConstraints, q, weights) -> Met:
+    """`solve_q`, compiled."""
     return solve_q(model, rows, q, weights=weights)
 
 
