@@ -1,5 +1,6 @@
 """One file, three formulations: loops by multipliers, embedded, and in maximal coordinates."""
 
+import dataclasses
 import functools as ft
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 import linkax as lx
 from linkax.constraints.embed import condition, embed, rechart
+from linkax.dynamics.nodes import articulated_nodes
 from linkax.kinematics.bodies import body_state
 from linkax.maximal import Settings
 from linkax.maximal.reactions import accelerations as body_accelerations
@@ -109,6 +111,35 @@ def test_the_spatial_slider_crank_runs_as_published(formulation):
     assert np.abs(answers(system, found.q[-1], found.v[-1])[2]).max() < 1e-12
 
 
+@pytest.mark.parametrize("name", ["spatial_slider_crank", "bricard"])
+def test_the_recursion_over_nodes_gives_the_same_through_compound_bodies_with_loops(name):
+    """Its two ways to accelerations, and the compliance of two bodies inside the compound body."""
+    system, (q, _, v) = built(name, "embedded"), start(name)
+    bodies = system.model.body_names[-2:]
+
+    def found(model, q, v):
+        tau = jnp.zeros_like(v)
+        J = jnp.concatenate([lx.jacobian(model, q, body) for body in bodies])
+        half = jax.vmap(lambda row: lx.solve_mass_matrix(model, q, row))(J)
+        return (
+            lx.forward_dynamics(model, q, v, tau),
+            articulated_nodes(model, q, v, tau).motions.rates,
+            lx.operational_space_compliance(model, q, bodies),
+            J @ half.T,
+            lx.body_compliances(model, q)[-1],
+        )
+
+    compiled = jax.jit(found, compiler_options={"xla_backend_optimization_level": 0})
+    rates, same, omega, wanted, own = compiled(system.model, q, v)
+    a = lx.accelerations(dataclasses.replace(system, loads=(), elements=()), lx.state_of(q, v))
+    scale = np.abs(a).max()
+    assert np.abs(rates - a).max() < 1e-11 * scale
+    assert np.abs(same - a).max() < 1e-11 * scale
+    assert np.abs(omega - wanted).max() < 1e-12 * np.abs(wanted).max()
+    assert np.abs(own - wanted[6:, 6:]).max() < 1e-12 * np.abs(wanted).max()
+    assert np.abs(wanted[:6, 6:]).max() > 1e-3
+
+
 @jax.jit
 def summed(system, q, v):
     """A sum of squares of accelerations, at coordinates that the numbers of the system close."""
@@ -142,6 +173,21 @@ def test_gradients_of_embedded_accelerations_agree_with_differences():
     assert np.abs(np.asarray(differences)).min() > 1.0
     assert np.allclose(reverse, forward, rtol=1e-9)
     assert np.allclose(reverse, np.asarray(differences), rtol=1e-6)
+
+
+def test_accelerations_by_multipliers_have_one_derivative_in_both_modes():
+    tree = built("four_bar_free", "tree")
+    q, v, _ = start("four_bar_free")
+
+    def of(mass, q, v):
+        return summed(eqx.tree_at(lambda s: s.model.mass, tree, mass), q, v)
+
+    point = (tree.model.mass, q, v)
+    reverse = jax.jit(jax.grad(of, argnums=(0, 1, 2)))(*point)
+    forward = jax.jit(jax.jacfwd(of, argnums=(0, 1, 2)))(*point)
+    for backward, along in zip(reverse, forward, strict=True):
+        assert np.abs(along).max() > 1.0
+        assert np.allclose(backward, along, rtol=1e-9, atol=1e-9 * np.abs(along).max())
 
 
 def test_a_chart_can_be_chosen_anew_and_by_name():

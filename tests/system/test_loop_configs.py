@@ -18,6 +18,7 @@ import closed_loops as reference
 
 
 CONFIGS = Path(__file__).parents[2] / "configs"
+compiled = ft.partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
 BOTH = pytest.mark.parametrize("formulation", ["tree", "embedded"])
 
 
@@ -48,6 +49,43 @@ def ran(name: str, formulation: str, dt: float, steps: int, points: int):
     assert np.abs(gaps).max() < 1e-12
     named = dict(zip(system.marker_names, np.moveaxis(np.asarray(markers), 1, 0), strict=True))
     return system, *(np.asarray(x)[1:] for x in (t, q, v)), {k: x[1:] for k, x in named.items()}
+
+
+@compiled
+def at_rest(system, scale):
+    """(coordinates, accelerations of the tree, its speeds), at a multiple of the independent speeds one."""
+    model, q = system.model, system.initial_q
+    if isinstance(model, lx.EmbeddedModel):
+        v = scale * jnp.ones_like(system.initial_v)
+        a = lx.accelerations(system, lx.state_of(q, v))
+        own = (lx.mass_matrix(model, q), lx.gravity_force(model, q))
+        return model.tree_accelerations(q, v, a), model.tree_speeds(q, v), own
+    return lx.accelerations(system, lx.state_of(q, system.initial_v)), system.initial_v, None
+
+
+@BOTH
+def test_the_free_four_bar_starts_as_its_reduced_mass_says(formulation):
+    """Values of the acceptance cases: angle 0.7, at rest and at a crank speed of one."""
+    system = built("four_bar_free", formulation)
+    a, _, own = at_rest(system, 0.0)
+    assert a[0] == pytest.approx(-11.36630988831793, rel=1e-12)
+    if formulation == "embedded":
+        M, holding = own
+        np.testing.assert_allclose(M, [[0.829301653664818]], rtol=1e-12)
+        np.testing.assert_allclose(holding, [9.426099586448833], rtol=1e-12)
+        a, v, _ = at_rest(system, 1.0)
+        assert a[0] == pytest.approx(-11.547284291482349, rel=1e-12)
+        # Joint speeds: of the coupler relative to the crank, of the rocker.
+        assert v[1] == pytest.approx(-0.2882203313 - 1.0, abs=1e-10)
+        assert v[2] == pytest.approx(-0.0060042933, abs=1e-10)
+
+
+@BOTH
+def test_the_squeezer_starts_as_published(formulation):
+    system = built("andrews", formulation)
+    a = dict(zip(system.model.tree.speed_names, at_rest(system, 0.0)[0], strict=True))
+    assert a["beta"] == pytest.approx(14222.44391995, rel=1e-11)
+    assert a["theta"] == pytest.approx(-10666.83293997, rel=1e-11)
 
 
 @BOTH
