@@ -32,6 +32,8 @@ def test_the_example_runs(monkeypatch):
     exec(compile(second, "README.md", "exec"), namespace)
     assert namespace["torque"].shape == (1001,)
     assert abs(namespace["torque"][200] + 398.65525) < 1e-4
+    assert namespace["forces"].shape == (4, 6)
+    assert abs(namespace["slope"]).min() > 1e-2
 
 
 def test_the_files_it_points_to_exist():
