@@ -146,7 +146,7 @@ def test_a_history_beyond_memory_is_refused_with_the_spacing_that_fits(folder, m
     monkeypatch.chdir(folder)
     monkeypatch.setattr(machine, "available_memory", lambda: 10_000_000)
     assert main(["simulate", "good.toml", "--duration", "100"]) == 2
-    assert "save fewer of them, for instance with --save-every 3" in capsys.readouterr().err
+    assert "save fewer of them, for instance with --save-every 4" in capsys.readouterr().err
 
 
 def test_a_file_cannot_be_written_over_a_folder_or_without_permission(

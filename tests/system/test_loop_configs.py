@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import linkax as lx
+from linkax.model import Placement, VelocityDescription
 from linkax.system import closure
 
 
@@ -165,3 +166,26 @@ def test_the_motor_of_the_driven_four_bar_takes_the_exact_torque_and_its_pins_th
 def test_embedded_loops_do_not_drift_in_a_minute():
     _, _, q, _, _ = ran("four_bar_free", "embedded", 1e-2, 6000, 600)
     assert np.ptp(q[:, 0]) > 1.0
+
+
+@pytest.mark.slow
+def test_a_locked_velocity_acts_beside_loops_in_both_formulations():
+    """The end of the five-bar, which falls, is kept from sinking, as on a rail."""
+    description = lx.describe(CONFIGS / "five_bar.toml")
+    end = next(m for m in description.markers if m.name == "end")
+    tip = Placement(end.point)
+    description.loops.append(
+        VelocityDescription("rail", "world", end.body, ("vz",), child_frame=tip)
+    )
+    ends = {}
+    for formulation in ("tree", "embedded"):
+        system = lx.build(description, formulation)
+        _, q, v, markers, gaps, status = run(system, 2e-3, 100, 20)
+        assert status == lx.Status.completed
+        assert np.abs(gaps).max() < 1e-12
+        place = np.asarray(markers)[:, system.marker_names.index("end")]
+        assert np.ptp(place[:, 0]) > 1e-2
+        assert np.ptp(place[:, 2]) < 1e-8  # of the order of the step's error
+        ends[formulation] = (q, v)
+    for x, y in zip(ends["tree"], ends["embedded"], strict=True):
+        np.testing.assert_allclose(x, y, rtol=0, atol=1e-8)

@@ -4,7 +4,7 @@ Changes are the smallest in a weighted sense, each coordinate weighed with an in
 do not change. Positions by Gauss-Newton steps along W G^T, with a last stage that has exact derivatives.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -179,11 +179,8 @@ def solve_v(
 ) -> Met:
     """Speeds near v at which no row opens; arguments as for `solve_q`."""
     now = jnp.asarray(t, model.dtype)
-    if weights is None:
-        weights = lax.stop_gradient(weights_of(model, q, frozen))
-    G = rows.jacobian(model, q, now)
-    found = v - shortest(G, rows.velocity_residual(model, q, v, now), weights)
-    return _met(rows.velocity_residual(model, q, found, now), found)
+    opening = lambda v: rows.velocity_residual(model, q, v, now)
+    return _linearly(model, rows, q, now, frozen, weights, opening, v)
 
 
 def solve_a(
@@ -198,11 +195,18 @@ def solve_a(
 ) -> Met:
     """Accelerations near a that keep the rows, at coordinates and speeds that meet them."""
     now = jnp.asarray(t, model.dtype)
+    opening = lambda a: rows.acceleration_residual(model, q, v, a, now)
+    return _linearly(model, rows, q, now, frozen, weights, opening, a)
+
+
+def _linearly(
+    model: AbstractModel, rows: TreeConstraints, q, t, frozen, weights, opening: Callable, x
+) -> Met:
+    """What is nearest to x where `opening`, whose derivative by x is that of the rows by speeds, vanishes."""
     if weights is None:
         weights = lax.stop_gradient(weights_of(model, q, frozen))
-    G = rows.jacobian(model, q, now)
-    found = a - shortest(G, rows.acceleration_residual(model, q, v, a, now), weights)
-    return _met(rows.acceleration_residual(model, q, v, found, now), found)
+    found = x - shortest(rows.jacobian(model, q, t), opening(x), weights)
+    return _met(opening(found), found)
 
 
 def _met(left: Float[Array, " m"], value: Float[Array, " nv"]) -> Met:
